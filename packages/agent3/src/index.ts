@@ -1,20 +1,24 @@
 // The public names of `@pocket-agent/agent3`.
 
-export type { Agent3, Caller, HubHealth } from './base/agent3.ts';
+export type { Account, Allowance, Statement, StatementQuery, TokenInfo, TokenRequest } from './base/account.ts';
+export type { Agent3, Caller, HubHealth, TokenStore } from './base/agent3.ts';
 export { Agent3Error, type Agent3ErrorCode } from './base/agent3-error.ts';
 export type {
   AgentDetails,
   AgentMetrics,
   AgentSummary,
   CardJson,
+  ClaimResult,
   Credential,
   Invocation,
   Price,
   RateLimit,
   Registration,
+  ReportList,
   Review,
   SearchPage,
   SearchQuery,
+  Standing,
 } from './base/agents.ts';
 export type {
   CallLog,
@@ -36,7 +40,7 @@ export type {
   TaskRequest,
   TaskStateName,
 } from './base/calls.ts';
-export { OwnerTokens, type OwnerTokensOptions } from './base/owner-tokens.ts';
+export { type NamedTokenStore, OwnerTokens, type OwnerTokensOptions } from './base/owner-tokens.ts';
 export type { Budgets } from './bridge/directory.ts';
 export { type Hub, type HubOptions, serveHub } from './hub/hub.ts';
 export { type LocalAgent3, type LocalAgent3Options, openAgent3 } from './hub/local.ts';

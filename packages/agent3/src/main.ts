@@ -13,6 +13,9 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   call: () => import('./commands/call.ts'),
   calls: () => import('./commands/calls.ts'),
   register: () => import('./commands/register.ts'),
+  claim: () => import('./commands/claim.ts'),
+  limits: async () => ({ command: (await import('./commands/spending.ts')).limits }),
+  statement: async () => ({ command: (await import('./commands/spending.ts')).statement }),
   token: () => import('./commands/token.ts'),
 };
 

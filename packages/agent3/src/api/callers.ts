@@ -1,17 +1,22 @@
-// Authenticates requests by owner tokens: as bearer tokens, or for reading also as the password of a browser login.
+// Authenticates requests by owner tokens: as bearer tokens, in the cookie of a browser that signed in, or for reading
+// also as the password of basic authentication.
 import type { AuthInfo } from '@modelcontextprotocol/server';
 import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
 import type { Authorize } from '@pocket-agent/http/mcp';
 import { isRecord } from '@pocket-agent/kit';
 import type { Caller } from '../base/agent3.ts';
-import type { OwnerTokens } from '../base/owner-tokens.ts';
+import type { NamedTokenStore, OwnerTokens } from '../base/owner-tokens.ts';
 import { refuse } from './errors.ts';
 
 const HOUR_S = 3_600;
-const VISITOR: Caller = { id: 'visitor' };
+/** A reader without a token. */
+export const VISITOR: Caller = { id: 'visitor' };
+
+const COOKIE = 'agent3';
 
 interface CallersOptions {
   tokens: OwnerTokens;
+  named: NamedTokenStore | undefined;
   /** Reading needs a token, too. */
   isPrivate: boolean;
 }
@@ -24,9 +29,11 @@ export class Callers {
   }
 
   /** The caller of a request that changes or calls something. */
-  owner(request: Request): Caller {
+  async owner(request: Request): Promise<Caller> {
     const token = /^Bearer (\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1];
-    const caller = token === undefined ? undefined : this.#options.tokens.read(token);
+    // a cookie is sent by every page that can reach the hub, so the request must come from a page of the hub
+    const cookie = isFromOwnPage(request) ? cookieIn(request) : undefined;
+    const caller = await this.#check(token ?? cookie);
     if (caller) return caller;
     return refuse({
       status: 401,
@@ -37,38 +44,70 @@ export class Callers {
   }
 
   /** The caller of a request that only reads. */
-  reader(request: Request): Caller {
-    return this.#tokenOwner(request) ?? (this.#options.isPrivate ? askForToken('This hub is private') : VISITOR);
+  async reader(request: Request): Promise<Caller> {
+    const caller = await this.viewer(request);
+    return caller ?? (this.isPrivate ? askForToken() : VISITOR);
   }
 
-  /** The caller of a request that reads an owner's private data. */
-  privateReader(request: Request): Caller {
-    return this.#tokenOwner(request) ?? askForToken('Reading calls requires a token');
+  get isPrivate(): boolean {
+    return this.#options.isPrivate;
   }
 
-  #tokenOwner(request: Request): Caller | undefined {
+  /** Undefined without a valid token. */
+  async viewer(request: Request): Promise<Caller | undefined> {
     const [, scheme = '', credentials = ''] =
       /^(Bearer|Basic) (\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
     const token = scheme.toLowerCase() === 'basic' ? passwordIn(credentials) : credentials;
-    return this.#options.tokens.read(token);
+    return this.#check(token || cookieIn(request));
+  }
+
+  /** A cookie for the token, if the token is valid and the request is from a page of the hub. */
+  async signIn(request: Request, token: string): Promise<string | undefined> {
+    if (!isFromOwnPage(request) || !(await this.#check(token))) return undefined;
+    return cookieOf(request, token);
+  }
+
+  signOut(request: Request): string {
+    return `${cookieOf(request, '')}; Max-Age=0`;
+  }
+
+  async #check(token: string | undefined): Promise<Caller | undefined> {
+    return token ? this.#options.tokens.check(token, this.#options.named) : undefined;
   }
 }
 
-function askForToken(why: string): never {
+function cookieIn(request: Request): string | undefined {
+  return new RegExp(`(?:^|;\\s*)${COOKIE}=([^;\\s]+)`).exec(request.headers.get('cookie') ?? '')?.[1];
+}
+
+/** Scripts cannot read it, other sites cannot send it, and it ends with the browser. */
+function cookieOf(request: Request, token: string): string {
+  const isSecure = request.url.startsWith('https:') || request.headers.get('x-forwarded-proto') === 'https';
+  return `${COOKIE}=${token}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+}
+
+/** Browsers name the page that sends a form or a script's request. */
+function isFromOwnPage(request: Request): boolean {
+  const origin = URL.parse(request.headers.get('origin') ?? '');
+  return origin !== null && origin.host === (request.headers.get('host') ?? new URL(request.url).host);
+}
+
+function askForToken(): never {
   return refuse({
     status: 401,
     code: 'UNAUTHORIZED',
-    message: `${why}: send an owner token as a bearer token, or as the password of a browser login`,
-    headers: { 'www-authenticate': 'Basic realm="Agent3", charset="UTF-8"' },
+    message: 'This hub is private: send an owner token as a bearer token, or as the password of basic authentication',
+    // not Basic, for which browsers would show a dialog of their own
+    headers: { 'www-authenticate': 'Bearer' },
   });
 }
 
 /** Authenticates MCP over HTTP with owner tokens. */
-export function mcpAuthorization(tokens: OwnerTokens): Authorize {
+export function mcpAuthorization({ tokens, named }: Pick<CallersOptions, 'tokens' | 'named'>): Authorize {
   return requireBearerAuth({
     verifier: {
       async verifyAccessToken(token) {
-        const caller = tokens.read(token);
+        const caller = await tokens.check(token, named);
         if (!caller) throw new OAuthError(OAuthErrorCode.InvalidToken, 'This hub did not issue the token');
         return {
           token,

@@ -2,15 +2,19 @@
 
 import { VERSION } from '@pocket-agent/kit';
 import { z } from 'zod';
+import { account, allowance, newToken, statement, statementRequest, tokenRequest } from '../base/account.ts';
 import { hubHealth } from '../base/agent3.ts';
-import { agentDetails, invocation, searchPage } from '../base/agents.ts';
-import { callLog, feedbackResult, statistics } from '../base/call-records.ts';
+import { agentDetails, claimResult, invocation, reportList, searchPage } from '../base/agents.ts';
+import { callLog, callLogEntry, feedbackResult, statistics } from '../base/call-records.ts';
 import { callLine, callResponse, failure } from '../base/calls.ts';
 import {
   callLogRequest,
   callRequest,
+  credentialsRequest,
+  moderationRequest,
   ratingRequest,
   registerRequest,
+  reportRequest,
   searchRequest,
   statisticsRequest,
   taskRequest,
@@ -19,8 +23,24 @@ import { LINES } from './call-lines.ts';
 
 type Json = Record<string, unknown>;
 
-const requestSchemas = { callRequest, ratingRequest, registerRequest, taskRequest };
+const requestSchemas = {
+  callRequest,
+  ratingRequest,
+  registerRequest,
+  taskRequest,
+  credentialsRequest,
+  reportRequest,
+  moderationRequest,
+  allowance,
+  tokenRequest,
+};
 const responseSchemas = {
+  account,
+  statement,
+  newToken,
+  claimResult,
+  reportList,
+  callLogEntry,
   searchPage,
   agentDetails,
   invocation,
@@ -50,7 +70,14 @@ function describe(): Json {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     security: ownerOnly,
-    paths: { ...agentPaths(), ...callPaths(), ...statusPaths(), ...pushPath() },
+    paths: {
+      ...agentPaths(),
+      ...trustPaths(),
+      ...callPaths(),
+      ...accountPaths(),
+      ...statusPaths(),
+      ...pushPath(),
+    },
     components: {
       schemas: {
         ...Object.fromEntries(
@@ -68,9 +95,99 @@ function describe(): Json {
 }
 
 const ownerOnly = [{ owner: [] }];
+const agentParameter = {
+  name: 'id',
+  in: 'path',
+  required: true,
+  schema: { type: 'string' },
+  description: 'The id of an agent',
+};
+
+function trustPaths(): Json {
+  const parameters = [agentParameter];
+  return {
+    '/api/agents/{id}/claim': {
+      post: {
+        operationId: 'claim',
+        summary: 'Prove that an agent is yours, or find out what would prove it',
+        parameters,
+        responses: responses('claimResult'),
+      },
+    },
+    '/api/agents/{id}/credentials': {
+      put: change('setCredentials', 'Replace the credentials that calls to your agent send', {
+        body: 'credentialsRequest',
+        parameters,
+      }),
+    },
+    '/api/agents/{id}/reports': {
+      post: change('report', 'Report an agent to the admins of the hub', { body: 'reportRequest', parameters }),
+    },
+    '/api/agents/{id}/moderation': {
+      put: change('moderate', 'Hide an agent or show it again (admins)', { body: 'moderationRequest', parameters }),
+    },
+    '/api/reports': { get: ownRead('reports', 'List reported and hidden agents (admins)', 'reportList') },
+  };
+}
+
+function accountPaths(): Json {
+  const pathParameter = (name: string) => ({ name, in: 'path', required: true, schema: { type: 'string' } });
+  return {
+    '/api/account': { get: ownRead('account', 'Show your limits, spending, tokens and agents', 'account') },
+    '/api/account/limits': {
+      put: change('setLimits', 'Agree to what your calls may cost', { body: 'allowance', parameters: [] }),
+    },
+    '/api/account/tokens': {
+      post: write('addToken', 'Create a named token, which you can revoke', {
+        body: 'tokenRequest',
+        answer: 'newToken',
+        status: '201',
+      }),
+    },
+    '/api/account/tokens/{id}': {
+      delete: {
+        operationId: 'revokeToken',
+        summary: 'Revoke a named token',
+        parameters: [pathParameter('id')],
+        responses: nothing('The token was revoked'),
+      },
+    },
+    '/api/statement': {
+      get: {
+        ...ownRead('statement', 'List what you paid in a month, with receipts', 'statement'),
+        parameters: queryOf(statementRequest.shape),
+      },
+    },
+    '/api/receipts/{receipt}': {
+      get: {
+        ...ownRead('receipt', 'Show the call that a receipt proves', 'callLogEntry'),
+        parameters: [pathParameter('receipt')],
+      },
+    },
+  };
+}
+
+function nothing(description: string): Json {
+  return { '204': { description }, default: errorResponse() };
+}
+
+/** An operation that answers with nothing. */
+function change(
+  operationId: string,
+  summary: string,
+  { body, parameters }: { body: keyof typeof requestSchemas; parameters: Json[] },
+): Json {
+  const requestBody = { required: true, content: { 'application/json': { schema: schemaRef(body) } } };
+  return { operationId, summary, parameters, requestBody, responses: nothing('Done') };
+}
+
+/** Reads something of the owner's, so the token is required. */
+function ownRead(operationId: string, summary: string, answer: keyof typeof responseSchemas): Json {
+  return { operationId, summary, responses: responses(answer) };
+}
 
 function agentPaths(): Json {
-  const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' }, description: 'The id of an agent' };
+  const id = agentParameter;
   const { filters, ...rest } = searchRequest.shape;
   return {
     '/api/agents': {
@@ -90,7 +207,7 @@ function agentPaths(): Json {
         operationId: 'unregister',
         summary: 'Remove an agent',
         parameters: [id],
-        responses: { '204': { description: 'The agent was removed' }, default: errorResponse() },
+        responses: nothing('The agent was removed'),
       },
     },
     '/api/agents/{id}/card': {

@@ -1,9 +1,28 @@
 // `Agent3`: what the MCP tools, the HTTP API and the web pages use. One implementation works in this process, one through a hub.
 import { z } from 'zod';
-import type { AgentDetails, Invocation, Registration, SearchPage, SearchQuery } from './agents.ts';
+import type { Account, Allowance, Statement, StatementQuery, TokenInfo, TokenRequest } from './account.ts';
+import type {
+  AgentDetails,
+  ClaimResult,
+  Credential,
+  Invocation,
+  Registration,
+  ReportList,
+  SearchPage,
+  SearchQuery,
+} from './agents.ts';
 import { answer, count } from './answer.ts';
-import type { CallLog, CallLogQuery, Feedback, FeedbackResult, Statistics, StatisticsQuery } from './call-records.ts';
+import type {
+  CallLog,
+  CallLogEntry,
+  CallLogQuery,
+  Feedback,
+  FeedbackResult,
+  Statistics,
+  StatisticsQuery,
+} from './call-records.ts';
 import type { CallOptions, CallRequest, CallResponse, TaskRequest } from './calls.ts';
+import type { NamedTokenStore } from './owner-tokens.ts';
 
 /** What the MCP tools, the HTTP API and the web pages use. */
 export interface Agent3 {
@@ -16,11 +35,32 @@ export interface Agent3 {
   feedback(feedback: Feedback, caller: Caller): Promise<FeedbackResult>;
   register(registration: Registration, caller: Caller): Promise<AgentDetails>;
   unregister(agentId: string, caller: Caller): Promise<void>;
+  /** Makes the caller the owner of an agent if they can prove it; otherwise says what would. */
+  claim(agentId: string, caller: Caller): Promise<ClaimResult>;
+  /** Replaces the credentials that calls to the caller's agent send; an empty list removes them. */
+  setCredentials(agentId: string, credentials: readonly Credential[], caller: Caller): Promise<void>;
+  /** Tells the admins what is wrong with an agent; each owner once per agent. */
+  report(agentId: string, reason: string, caller: Caller): Promise<void>;
+  /** Hides an agent for the given reason, or shows it again. For admins. */
+  moderate(agentId: string, hidden: string | undefined, caller: Caller): Promise<void>;
+  reports(caller: Caller): Promise<ReportList>;
+  account(caller: Caller): Promise<Account>;
+  /** What a person agrees to spend; never offered to models. */
+  setLimits(limits: Allowance, caller: Caller): Promise<void>;
+  statement(query: StatementQuery, caller: Caller): Promise<Statement>;
+  /** The call that a receipt proves; for its caller, the owner of the agent, and admins. */
+  receipt(receipt: string, caller: Caller): Promise<CallLogEntry>;
   statistics(query: StatisticsQuery): Promise<Statistics>;
   /** The call log: the caller's own calls, or all calls for an admin. */
   calls(query: CallLogQuery, caller: Caller): Promise<CallLog>;
   health(): Promise<HubHealth>;
   close(): Promise<void>;
+}
+
+/** Keeps the named tokens of owners. The hub signs the tokens, so the store never sees one. */
+export interface TokenStore extends NamedTokenStore {
+  addToken(request: TokenRequest, caller: Caller): Promise<TokenInfo>;
+  revokeToken(id: string, caller: Caller): Promise<void>;
 }
 
 /** The owner behind a request. `id` scopes tasks, receipts, rate limits and the right to change agents. */

@@ -92,9 +92,30 @@ const skill = answer({
   examples: z.array(z.string()),
 });
 
+const proof = z.enum(['card', 'signature', 'file']);
+
+const standing = answer({
+  /** 0 to 1: the part of the ranking that does not depend on the query. */
+  standing: z.number(),
+  /** 0 to 1 each; the page /scores shows how they are combined. */
+  reputation: z.number(),
+  success: z.number(),
+  latency: z.number(),
+  price: z.number(),
+  /** Halves the standing. */
+  isDown: z.boolean(),
+});
+/** What an agent's rank is made of, apart from how well it fits the query. */
+export type Standing = z.output<typeof standing>;
+
 export const agentDetails = answer({
   ...agentSummary.shape,
   owner: z.string(),
+  /** How the owner proved that the agent is theirs; absent if they did not. */
+  proof: proof.optional(),
+  /** Why a moderator hid it; only its owner and admins see hidden agents. */
+  hidden: z.string().optional(),
+  score: standing.optional(),
   version: z.string(),
   provider: answer({ organization: z.string(), url: z.string() }).optional(),
   skills: z.array(skill),
@@ -110,6 +131,30 @@ export const agentDetails = answer({
 });
 /** Details of one agent: its card, metrics and reviews. */
 export type AgentDetails = z.output<typeof agentDetails>;
+
+export const claimResult = answer({
+  proved: z.boolean(),
+  proof: proof.optional(),
+  /** What proves the ownership: a file with this content at this URL. */
+  file: answer({ url: z.string(), content: z.string() }).optional(),
+  message: z.string(),
+});
+/** Whether a claim was proved, or what would prove it. */
+export type ClaimResult = z.output<typeof claimResult>;
+
+export const reportList = answer({
+  agents: z.array(
+    answer({
+      agentId: z.string(),
+      name: z.string(),
+      owner: z.string(),
+      hidden: z.string().optional(),
+      reports: z.array(answer({ reporter: z.string(), reason: z.string(), timestamp: z.string() })),
+    }),
+  ),
+});
+/** Agents that were reported or hidden, most reports first; for admins. */
+export type ReportList = z.output<typeof reportList>;
 
 /** An agent card as received, before any check. */
 export type CardJson = Record<string, unknown>;
@@ -127,6 +172,8 @@ export interface ListedAgent {
   rateLimit?: RateLimit;
   /** A call with an unknown outcome may be sent again. */
   idempotent: boolean;
+  /** Why a moderator hid it. */
+  hidden?: string;
 }
 
 export const invocation = answer({

@@ -35,7 +35,7 @@ export interface CallLogQuery {
   cursor?: string;
 }
 
-const callLogEntry = answer({
+export const callLogEntry = answer({
   callId: z.string(),
   agentId: z.string(),
   /** Absent when the agent is no longer registered. */
@@ -54,6 +54,7 @@ const callLogEntry = answer({
   state: taskState.optional(),
   requestDigest: z.string().describe('SHA-256 of the request'),
   responseDigest: z.string().optional().describe('SHA-256 of the answer'),
+  receipt: z.string().optional().describe('Proof of the call; only in the log of its caller'),
 });
 /** One call: caller, agent, cost, and digests of request and answer. */
 export type CallLogEntry = z.output<typeof callLogEntry>;

@@ -219,6 +219,23 @@ const registration = z.strictObject({
     .describe('Stored encrypted and never shown again'),
 });
 
+/** Replaces the credentials of an agent. */
+export const credentialsRequest = registration.pick({ credentials: true }).required();
+
+export const reportRequest = z.strictObject({
+  reason: z.string().trim().min(1).max(2_000).describe('What is wrong with the agent; only admins read it'),
+});
+
+export const moderationRequest = z.strictObject({
+  hidden: z
+    .string()
+    .trim()
+    .min(1)
+    .max(500)
+    .nullable()
+    .describe('Why the agent is hidden; its owner sees this. null shows the agent again'),
+});
+
 const oneCard = [
   ({ cardUrl, card }: { cardUrl?: string; card?: object }) => (cardUrl === undefined) !== (card === undefined),
   { error: 'give either cardUrl or card' },

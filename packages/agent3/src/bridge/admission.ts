@@ -47,6 +47,7 @@ export class Admission {
     const agent = await orElse(deadline.race(fetching), 'UNREACHABLE', 'its card cannot be fetched. Try again later.');
     if (!agent) throw new CallFailure('AGENT_UNKNOWN', UNKNOWN);
     pending.agent = agent;
+    if (agent.hidden !== undefined) throw new CallFailure('REFUSED', 'a moderator of this hub has hidden it.');
     const endpoint = endpointOf(agent.card);
     checkHost(policy, endpoint.url);
     return { agent, endpoint };
@@ -85,10 +86,11 @@ export class Admission {
     const limit = { maxCost, timeoutMs };
     checkMaxCost(price, { ...limit, inputTokens: pending.inputTokens });
     pending.tokenLimit = tokenLimitOf(price, limit);
-    const isLimited = maxCost !== undefined || this.#budget.isLimited(caller.id);
+    const terms = await this.#budget.termsOf(caller.id, price);
+    const isLimited = maxCost !== undefined || terms.isLimited;
     pending.mustEnd = isLimited && Boolean(price?.perMinute || price?.perToken);
     if (pending.mustEnd && mode === 'start') throw new CallFailure('BUDGET', ONLY_STARTED);
-    pending.settle = await this.#budget.reserve(caller.id, price, limit);
+    pending.settle = await terms.reserve(limit);
     await this.approve(pending, endpoint, message);
     const wait = await deadline.race(this.#options.directory.admit(agent, caller.id));
     if (wait === undefined) return;

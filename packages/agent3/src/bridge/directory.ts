@@ -1,4 +1,5 @@
 // What the bridge needs from the registry: agents, credentials, limits, and a place for records and tasks.
+import type { Allowance } from '../base/account.ts';
 import type { Credential, ListedAgent } from '../base/agents.ts';
 import type { CallRecord } from '../base/call-records.ts';
 import type { TaskStateName } from '../base/calls.ts';
@@ -8,6 +9,8 @@ export interface BudgetLimits {
   perDay?: number;
   /** US dollars per day (UTC), for each caller. */
   perCallerPerDay?: number;
+  /** US dollars per month (UTC), for each caller. */
+  perCallerPerMonth?: number;
 }
 
 /** What callers may spend on paid agents. */
@@ -17,8 +20,8 @@ export interface Budgets extends BudgetLimits {
 }
 
 export interface Spending {
-  /** UTC, like 2026-12-31. */
-  day: string;
+  /** Milliseconds since 1970; selects the day and the month. */
+  time: number;
   caller: string;
   /** US dollars; negative to release a part of what was reserved. */
   amount: number;
@@ -34,6 +37,8 @@ export interface Directory {
   credentials(agentId: string): Promise<readonly Credential[]>;
   /** Counts the call, or returns the seconds to wait if a rate limit is reached. */
   admit(agent: ListedAgent, caller: string): Promise<number | undefined>;
+  /** What the caller has agreed to spend. */
+  allowance(caller: string): Promise<Allowance>;
   /** Counts the amount, or counts nothing and returns the limit it would exceed. */
   spend(spending: Spending): Promise<keyof BudgetLimits | undefined>;
   /** Returns a receipt. */

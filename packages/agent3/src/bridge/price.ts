@@ -1,6 +1,7 @@
 // The cost of calls by their declared price, and budgets per day.
 
 import { canonicalJson } from '@pocket-agent/a2a/client';
+import type { Allowance } from '../base/account.ts';
 import type { Price } from '../base/agents.ts';
 import { CallFailure } from '../base/call-failure.ts';
 import { isPaid, priceText } from '../base/price-text.ts';
@@ -86,10 +87,34 @@ export function checkMaxCost(
     );
 }
 
+const DAY = ['day', 'tomorrow'] as const;
+const MONTH = ['month', 'the next month'] as const;
+
+/** Releases what the call did not cost. */
+type Settle = (cost: number | undefined) => Promise<void> | void;
+
+interface Terms {
+  /** Whether any limit applies to the call. */
+  isLimited: boolean;
+  /**
+   * Reserves the maximum cost of the call. The returned function releases the rest. An agent that reports more usage than
+   * agreed cannot use up the budget: a call counts at most with the reserved amount.
+   */
+  reserve(limit: CostLimit): Promise<Settle>;
+}
+
+interface Reserving {
+  caller: string;
+  price: Price;
+  agreed: Allowance;
+  limits: BudgetLimits;
+  limit: CostLimit;
+}
+
 interface BudgetOptions {
   limits: Budgets;
   /** Counts spending, for all hubs of one database together. */
-  directory: Pick<Directory, 'spend'>;
+  directory: Pick<Directory, 'spend' | 'allowance'>;
   now(): number;
 }
 
@@ -100,47 +125,54 @@ export class Budget {
     this.#options = options;
   }
 
-  isLimited(caller: string): boolean {
-    const { perDay, perCallerPerDay } = this.#limitsOf(caller);
-    return perDay !== undefined || perCallerPerDay !== undefined;
+  /** The limits that apply to a call at this price. */
+  async termsOf(caller: string, price: Price | undefined): Promise<Terms> {
+    if (!isPaid(price)) return { isLimited: false, reserve: async () => () => {} };
+    const agreed = await this.#options.directory.allowance(caller);
+    const limits = this.#limitsOf(caller, agreed);
+    if (agreed.perCall === undefined && Object.values(limits).every((each) => each === undefined))
+      return { isLimited: false, reserve: async () => () => {} };
+    return { isLimited: true, reserve: (limit) => this.#reserve({ caller, price, agreed, limits, limit }) };
   }
 
-  /**
-   * Reserves the maximum cost of a call. The returned function releases the rest. An agent that reports more usage than
-   * agreed cannot use up the budget: a call counts at most with the reserved amount.
-   */
-  async reserve(
-    caller: string,
-    price: Price | undefined,
-    limit: CostLimit,
-  ): Promise<(cost: number | undefined) => Promise<void> | void> {
+  async #reserve({ caller, price, agreed, limits, limit }: Reserving): Promise<Settle> {
     const { directory, now } = this.#options;
-    const limits = this.#limitsOf(caller);
-    if (!this.isLimited(caller)) return () => {};
-    if (price && !isInDollars(price))
+    if (!isInDollars(price))
       throw new CallFailure(
         'BUDGET',
         'its price is not in US dollars, and the budget needs one that is. Call another agent.',
       );
-    if (!isPaid(price)) return () => {};
-    const day = new Date(now()).toISOString().slice(0, 10);
     const max = maxCostOf(price, limit);
     if (max === undefined)
       throw new CallFailure(
         'BUDGET',
         'it charges by the token, so the cost of a call has no upper bound, and the budget needs one. Call it with maxCost, in US dollars.',
       );
-    const exceeded = await directory.spend({ day, caller, amount: max, limits });
-    if (exceeded === 'perDay') throw budgetExceeded('The budget', limits.perDay);
-    if (exceeded === 'perCallerPerDay') throw budgetExceeded('Your budget', limits.perCallerPerDay);
+    if (max > (agreed.perCall ?? max))
+      throw new CallFailure(
+        'BUDGET',
+        `a call can cost $${max}, and you have agreed to $${agreed.perCall} per call. Raise your limit on the page /account, or with agent3 limits.`,
+      );
+    const time = now();
+    const exceeded = await directory.spend({ time, caller, amount: max, limits });
+    if (exceeded === 'perDay') throw budgetExceeded('The budget', limits.perDay, DAY);
+    if (exceeded === 'perCallerPerDay') throw budgetExceeded('Your budget', limits.perCallerPerDay, DAY);
+    if (exceeded) throw budgetExceeded('Your budget', limits.perCallerPerMonth, MONTH);
     return async (cost = max) => {
-      if (cost < max) await directory.spend({ day, caller, amount: cost - max });
+      if (cost < max) await directory.spend({ time, caller, amount: cost - max });
     };
   }
 
-  #limitsOf(caller: string): BudgetLimits {
+  /** The lower of what the operator allows and what the caller has agreed to. */
+  #limitsOf(caller: string, { perDay, perMonth }: Allowance): BudgetLimits {
     const { byCaller, perCallerPerDay, ...limits } = this.#options.limits;
-    return { ...limits, perCallerPerDay: byCaller?.get(caller) ?? perCallerPerDay };
+    const configured = byCaller?.get(caller) ?? perCallerPerDay;
+    const days = [configured, perDay].filter((each) => each !== undefined);
+    return {
+      ...limits,
+      ...(days.length > 0 ? { perCallerPerDay: Math.min(...days) } : {}),
+      ...(perMonth === undefined ? {} : { perCallerPerMonth: perMonth }),
+    };
   }
 }
 
@@ -148,9 +180,13 @@ function isInDollars({ currency }: Price): boolean {
   return currency.toUpperCase() === 'USD';
 }
 
-function budgetExceeded(what: string, limit: number | undefined): CallFailure {
+function budgetExceeded(
+  what: string,
+  limit: number | undefined,
+  [period, next]: readonly [string, string],
+): CallFailure {
   return new CallFailure(
     'BUDGET',
-    `${what} of $${limit} per day does not allow this call. Wait until tomorrow (UTC), or raise the budget.`,
+    `${what} of $${limit} per ${period} does not allow this call. Wait until ${next} (UTC), or raise the budget.`,
   );
 }

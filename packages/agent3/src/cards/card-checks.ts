@@ -3,7 +3,7 @@ import { canonicalJson, type SigningKey, verifyCard } from '@pocket-agent/a2a/cl
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { CardJson } from '../base/agents.ts';
 import { isTooDeep, MAX_DEPTH } from '../base/json-depth.ts';
-import { type Card, readCard } from './card.ts';
+import { type Card, readCard, soleOrigin } from './card.ts';
 import { type CardSource, type FetchedCard, MAX_CARD_BYTES } from './card-source.ts';
 
 const MAX_PARAMETERS = 10;
@@ -103,11 +103,4 @@ function isSameAgent(one: CardJson, other: CardJson): boolean {
   } catch {
     return false;
   }
-}
-
-/** The origin of a card that was registered without a URL: that of its interfaces, if they share one. */
-function soleOrigin(card: Card): string | undefined {
-  const origins = new Set(card.supportedInterfaces.map(({ url }) => URL.parse(url)?.origin));
-  const [origin] = origins;
-  return origins.size === 1 && origin !== 'null' ? origin : undefined;
 }

@@ -7,6 +7,7 @@ import type { CardJson } from '../base/agents.ts';
 
 /** The largest card or key set that is read. */
 export const MAX_CARD_BYTES = 256 * 1_024;
+const MAX_DOCUMENT_BYTES = 16 * 1_024 * 1_024;
 const TIMEOUT_MS = 10_000;
 const MIN_FRESH_MS = 60_000;
 const MAX_FRESH_MS = 86_400_000;
@@ -94,19 +95,42 @@ export class CardSource {
     return recordsIn(keys);
   }
 
+  /** The lines of a text file. A redirect to another host proves nothing about this one. */
+  async fetchLines(url: string): Promise<string[]> {
+    const { response, text } = await this.#read(url, { accept: 'text/plain' });
+    if (response.status !== 200) throw unavailable(url, `it answered with status ${response.status}`);
+    if (!isSameOrigin(url, response)) throw unavailable(url, 'it redirects to another host');
+    return text.split('\n').map((line) => line.trim());
+  }
+
+  /** A JSON document that may be larger than a card, such as a catalog. */
+  async fetchJson(url: string): Promise<unknown> {
+    const { response, text } = await this.#read(url, { accept: 'application/json' }, MAX_DOCUMENT_BYTES);
+    if (response.status !== 200) throw unavailable(url, `it answered with status ${response.status}`);
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      throw unavailable(url, 'it did not send JSON', cause);
+    }
+  }
+
   /** Whether the server answers with anything but a 5xx status. */
   async answers(url: string): Promise<boolean> {
     const { response } = await this.#read(url, {});
     return response.status < 500;
   }
 
-  async #read(url: string, headers: Record<string, string>): Promise<{ response: Response; text: string }> {
+  async #read(
+    url: string,
+    headers: Record<string, string>,
+    maxBytes = MAX_CARD_BYTES,
+  ): Promise<{ response: Response; text: string }> {
     const timeout = AbortSignal.timeout(this.#timeoutMs);
     const signal = AbortSignal.any([timeout, this.#signal]);
     try {
       const response = await this.#fetch(url, { headers, signal });
       this.checkScheme(new URL(response.url), 'The redirect target');
-      return { response, text: await limitedResponse(response, { maxBytes: MAX_CARD_BYTES }).text() };
+      return { response, text: await limitedResponse(response, { maxBytes }).text() };
     } catch (cause) {
       throw unavailable(
         url,

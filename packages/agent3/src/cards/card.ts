@@ -114,6 +114,13 @@ export function hostsOf(card: Card): string[] {
   return [...new Set(card.supportedInterfaces.map(({ url }) => URL.parse(url)?.host || url))].sort();
 }
 
+/** The origin of a card that was registered without a URL: that of its interfaces, if they share one. */
+export function soleOrigin(card: Card): string | undefined {
+  const origins = new Set(card.supportedInterfaces.map(({ url }) => URL.parse(url)?.origin));
+  const [origin] = origins;
+  return origins.size === 1 && origin !== 'null' ? origin : undefined;
+}
+
 /** Extension by which a card names the owners who may register it: `{ uri, params: { owners: ['alice'] } }`. */
 export const OWNER_EXTENSION = 'urn:pocket-agent:agent3:owner:1';
 

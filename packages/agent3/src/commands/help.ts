@@ -18,6 +18,11 @@ export const help = `agent3: find, call and rate A2A agents
     --rate-limit CALLS/SECONDS    limit for all callers together; default: no limit
     --token TOKEN                 bearer token to send; - reads it from stdin
     --api-key KEY                 API key to send; - reads it from stdin
+  agent3 claim ID               prove that an agent is yours; prints the file that proves it
+  agent3 limits                 show or change what you agree to spend on calls to paid agents
+    --per-call USD --per-day USD --per-month USD    none for no limit
+  agent3 statement              show what you paid this month; with --json also the receipts
+    --month YYYY-MM --json
   agent3 token OWNER            create a token for the API of the hub
   agent3 --help, agent3 --version
 
@@ -39,6 +44,7 @@ For the hub
   AGENT3_HOST, AGENT3_PORT, AGENT3_ALLOWED_HOSTS
   AGENT3_PUBLIC_URL        public URL of the hub; if it is https, agents send push notifications there
   AGENT3_PRIVATE=1         reading needs a token, too
-  AGENT3_ADMINS            owners who may change agents of other owners
+  AGENT3_ADMINS            owners who may change and hide agents of other owners
+  AGENT3_REQUIRE_PROOF=1   only proven owners and admins may register agents
   AGENT3_REVOKED           owners whose tokens are refused
 `;

@@ -1,7 +1,7 @@
 // Agent3 in this process: a registry and a bridge to its agents.
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { type Logger, stderrLogger } from '@pocket-agent/kit';
-import type { Agent3 } from '../base/agent3.ts';
+import type { Agent3, TokenStore } from '../base/agent3.ts';
 import { type BridgeOptions, createBridge } from '../bridge/bridge.ts';
 import { openRegistry, type RegistryOptions } from '../registry/registry.ts';
 
@@ -31,17 +31,30 @@ export async function openAgent3(options: LocalAgent3Options = {}) {
     budget,
     pushUrl,
     key,
+    now: registered.now,
   });
   return {
     search: (query) => registry.search(query),
-    select: (agentId) => registry.select(agentId),
-    invoke: (agentId) => registry.invoke(agentId),
+    select: (agentId, caller?) => registry.select(agentId, caller),
+    invoke: (agentId, caller?) => registry.invoke(agentId, caller),
     call: (request, caller, callOptions?) => bridge.call(request, caller, callOptions),
     task: (request, caller, callOptions?) => bridge.task(request, caller, callOptions),
     feedback: (feedback, caller) => registry.feedback(feedback, caller),
     register: (registration, caller) => registry.register(registration, caller),
     unregister: (agentId, caller) => registry.unregister(agentId, caller),
     calls: (query, caller) => registry.calls(query, caller),
+    claim: (agentId, caller) => registry.claim(agentId, caller),
+    setCredentials: (agentId, credentials, caller) => registry.setCredentials(agentId, credentials, caller),
+    report: (agentId, reason, caller) => registry.report(agentId, reason, caller),
+    moderate: (agentId, hidden, caller) => registry.moderate(agentId, hidden, caller),
+    reports: (caller) => registry.reports(caller),
+    account: (caller) => registry.account(caller),
+    setLimits: (limits, caller) => registry.setLimits(limits, caller),
+    statement: (query, caller) => registry.statement(query, caller),
+    receipt: (receipt, caller) => registry.receipt(receipt, caller),
+    addToken: (request, caller) => registry.addToken(request, caller),
+    revokeToken: (id, caller) => registry.revokeToken(id, caller),
+    isValidToken: (owner, id) => registry.isValidToken(owner, id),
     statistics: (query) => registry.statistics(query),
     health: () => registry.health(),
     /** Handles a push notification of an agent. */
@@ -51,5 +64,5 @@ export async function openAgent3(options: LocalAgent3Options = {}) {
       await registry.close();
       fetch.close();
     },
-  } satisfies Agent3 & { receivePush(request: Request): Promise<Response> };
+  } satisfies Agent3 & TokenStore & { receivePush(request: Request): Promise<Response> };
 }

@@ -34,6 +34,7 @@ export interface Agent3Settings {
   isPrivate: boolean;
   admins: readonly string[];
   revoked: readonly string[];
+  requireProof: boolean;
   logLevel: LogLevel;
 }
 
@@ -112,6 +113,7 @@ const environmentSchema = z.object({
   AGENT3_PRIVATE: flag,
   AGENT3_ADMINS: list,
   AGENT3_REVOKED: list,
+  AGENT3_REQUIRE_PROOF: flag,
   AGENT3_LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('warn'),
 });
 
@@ -160,6 +162,7 @@ export function readSettings(environment: Environment): Agent3Settings {
     isPrivate: data.AGENT3_PRIVATE,
     admins: data.AGENT3_ADMINS,
     revoked: data.AGENT3_REVOKED,
+    requireProof: data.AGENT3_REQUIRE_PROOF,
     logLevel: data.AGENT3_LOG_LEVEL,
   };
 }

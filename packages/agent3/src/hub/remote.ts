@@ -2,12 +2,23 @@
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
 import type { z } from 'zod';
 import { LINES } from '../api/call-lines.ts';
+import { type Allowance, account, type StatementQuery, statement } from '../base/account.ts';
 import { type Agent3, type Caller, hubHealth } from '../base/agent3.ts';
 import { Agent3Error, type Agent3ErrorCode } from '../base/agent3-error.ts';
-import { agentDetails, invocation, type Registration, type SearchQuery, searchPage } from '../base/agents.ts';
+import {
+  agentDetails,
+  type Credential,
+  claimResult,
+  invocation,
+  type Registration,
+  reportList,
+  type SearchQuery,
+  searchPage,
+} from '../base/agents.ts';
 import {
   type CallLogQuery,
   callLog,
+  callLogEntry,
   type Feedback,
   feedbackResult,
   type StatisticsQuery,
@@ -31,7 +42,7 @@ export interface RemoteAgent3Options {
 }
 
 interface SendOptions {
-  method?: 'POST' | 'DELETE';
+  method?: 'POST' | 'PUT' | 'DELETE';
   body?: object;
   accept?: string;
   signal?: AbortSignal;
@@ -104,6 +115,42 @@ export class RemoteAgent3 implements Agent3 {
 
   calls(query: CallLogQuery) {
     return this.#request(`api/calls${queryText({ ...query })}`, callLog);
+  }
+
+  claim(agentId: string) {
+    return this.#request(`${agentPath(agentId)}/claim`, claimResult, { method: 'POST', body: {} });
+  }
+
+  async setCredentials(agentId: string, credentials: readonly Credential[]): Promise<void> {
+    await this.#send(`${agentPath(agentId)}/credentials`, { method: 'PUT', body: { credentials } });
+  }
+
+  async report(agentId: string, reason: string): Promise<void> {
+    await this.#send(`${agentPath(agentId)}/reports`, { method: 'POST', body: { reason } });
+  }
+
+  async moderate(agentId: string, hidden: string | undefined): Promise<void> {
+    await this.#send(`${agentPath(agentId)}/moderation`, { method: 'PUT', body: { hidden: hidden ?? null } });
+  }
+
+  reports() {
+    return this.#request('api/reports', reportList);
+  }
+
+  account() {
+    return this.#request('api/account', account);
+  }
+
+  async setLimits(limits: Allowance): Promise<void> {
+    await this.#send('api/account/limits', { method: 'PUT', body: limits });
+  }
+
+  statement({ month }: StatementQuery) {
+    return this.#request(`api/statement${queryText({ month })}`, statement);
+  }
+
+  receipt(receipt: string) {
+    return this.#request(`api/receipts/${encodeURIComponent(receipt)}`, callLogEntry);
   }
 
   statistics(query: StatisticsQuery) {

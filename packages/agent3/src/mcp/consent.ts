@@ -109,10 +109,12 @@ async function termsOf(sending: Sending, request: ConsentTerms): Promise<Terms> 
   if (!agent) return { price: FREE };
   const { name, price } = agent;
   if (!isPaid(price)) return { ...askAlways(`${name} (${agentId}): ${shown}`), price: FREE };
-  const limit = spendingLimit(caller);
   const { timeout: timeoutMs = DEFAULT_TIMEOUT_MS, maxCost } = metadata;
-  if (confirm === 'paid' && limit !== undefined && isCovered(price, { maxCost: limit, timeoutMs }))
-    return { maxCost: limit };
+  const covers = (limit: number | undefined) =>
+    limit !== undefined && isCovered(price, { maxCost: limit, timeoutMs }) ? limit : undefined;
+  const covering =
+    confirm === 'paid' ? (covers(spendingLimit(caller)) ?? covers(await agreedPerCall(request))) : undefined;
+  if (covering !== undefined) return { maxCost: covering };
   const isLeftRunning = sending.mode === 'start';
   const bound = maxCost ?? (isLeftRunning ? undefined : costOfTime(price, timeoutMs));
   const time = isLeftRunning ? 'as long as its task takes' : `at most ${timeoutMs / 1_000} s`;
@@ -120,6 +122,12 @@ async function termsOf(sending: Sending, request: ConsentTerms): Promise<Terms> 
   const maximum = bound === undefined ? '' : `, at most $${bound}`;
   const line = `${name} (${agentId}), ${priceText(price)}${duration}${maximum}: ${shown}`;
   return { line, price, name, ...(bound === undefined ? {} : { maxCost: bound }) };
+}
+
+/** What the caller, a person, agreed to per call; without a limit for all calls together it is not enough. */
+async function agreedPerCall({ agent3, caller }: ConsentTerms): Promise<number | undefined> {
+  const { perCall, perDay, perMonth } = (await agent3.account(caller)).limits;
+  return (perDay ?? perMonth) === undefined ? undefined : perCall;
 }
 
 /** The maximum cost of a call priced by the minute; undefined for other prices. */
@@ -173,8 +181,9 @@ function cannotAskText(terms: readonly Terms[], { confirm, caller, spendingLimit
     : ['in the environment of the hub', `${caller.id}=0.05`];
   return (
     `${prices}. A person must agree to that, and this MCP client cannot ask.${why} ` +
-    `To agree, a person sets AGENT3_DOLLARS_PER_CALL (for example ${example}) and AGENT3_DOLLARS_PER_DAY ${where} ` +
-    'and restarts it, or uses an MCP client with elicitation. maxCost can only lower what a person agreed to.'
+    `To agree, a person runs agent3 limits --per-call 0.05 --per-day 1, sets AGENT3_DOLLARS_PER_CALL (for example ${example}) ` +
+    `and AGENT3_DOLLARS_PER_DAY ${where} and restarts it, or uses an MCP client with elicitation. maxCost can only lower what a ` +
+    'person agreed to.'
   );
 }
 

@@ -1,12 +1,15 @@
 // The page of one agent: description, statistics, skills, reviews, and how to call it.
 import { html } from 'hono/html';
+import type { Caller } from '../base/agent3.ts';
 import type { AgentDetails, Invocation, Review } from '../base/agents.ts';
 import type { Statistics } from '../base/call-records.ts';
 import { priceText } from '../base/price-text.ts';
 import { callCharts, type Range, ranges } from './call-charts.ts';
+import { callForm } from './call-form.ts';
 import { countText, dateText, durationText, percentText } from './figures.ts';
-import { callForms } from './forms.ts';
-import { badge, type Html, page, tagLink } from './layout.ts';
+import { agentActions, ratingForm } from './forms.ts';
+import { badge, type Html, page, signInLink, tagLink } from './layout.ts';
+import { standingTable } from './scores-page.ts';
 
 interface AgentPageOptions {
   agent: AgentDetails;
@@ -15,19 +18,24 @@ interface AgentPageOptions {
   /** Undefined if it was not available in time. */
   invocation: Invocation | undefined;
   now: number;
+  viewer: Caller | undefined;
 }
 
-export function agentPage({ agent, statistics, range, invocation, now }: AgentPageOptions): Html {
-  const { id, name, description, version, verified, tags, health, skills, recentReviews } = agent;
+export function agentPage({ agent, statistics, range, invocation, now, viewer }: AgentPageOptions): Html {
+  const { id, name, description, version, verified, tags, health, skills, recentReviews, hidden, score } = agent;
   const path = `/agents/${encodeURIComponent(id)}`;
   return page({
+    viewer,
     title: `${name} · Agent3`,
     content: html`
       <div class="row"><h1>${name}</h1>${badge({ state: health, live: `/api${path}`, field: 'health' })}${verified ? html`<span class="badge plain">verified</span>` : ''}</div>
       <p class="soft small">${id} · version ${version}${provider(agent)}</p>
-      <p>${description}</p>
+      ${hidden === undefined ? '' : html`<p class="panel problem">A moderator has hidden this agent: ${hidden}</p>`}
+      <p class="lead">${description}</p>
       <div class="row">${tags.map(tagLink)}</div>
       ${tiles(agent)}
+      <h2>Call it</h2>
+      ${viewer ? html`${callForm(id, invocation?.card)}${ratingForm(id)}` : signInLink(path, 'to call this agent and rate the call.')}
       <h2 class="row">Calls over time <nav class="ranges" aria-label="Time">${ranges.map(
         (one) =>
           html`<a class="range" href="${path}?range=${one.name}" ${one.name === range.name ? 'aria-current=true' : ''}>${one.name}</a>`,
@@ -37,20 +45,20 @@ export function agentPage({ agent, statistics, range, invocation, now }: AgentPa
       ${skills.length === 0 ? html`<p class="panel">Its card lists no skills.</p>` : html`<ul class="two">${skills.map(skillItem)}</ul>`}
       <h2>Reviews</h2>
       ${recentReviews.length === 0 ? html`<p class="panel">No ratings yet.</p>` : html`<ul class="two">${recentReviews.map(reviewItem)}</ul>`}
-      <h2>Call it</h2>
-      ${callForms(id)}
+      ${score ? html`<h2>Score</h2>${standingTable(score)}` : ''}
       <h2>In a program</h2>
       <div class="panel">
         <p>With any MCP client connected to <code>agent3</code>, or in a terminal:</p>
         <pre>agent3 call ${id} "…"</pre>
         ${facts(agent, invocation)}
       </div>
-      ${cardOf(invocation)}`,
+      ${cardOf(invocation)}
+      ${agentActions(agent, viewer)}`,
   });
 }
 
-function provider({ provider: by, owner }: AgentDetails): Html {
-  const registered = html` · registered by ${owner}`;
+function provider({ provider: by, owner, proof }: AgentDetails): Html {
+  const registered = html` · ${proof === undefined ? 'registered by' : 'owned by'} ${owner}${proof === undefined ? ', not proved to be the owner' : ''}`;
   if (!by) return registered;
   const isLink = /^https?:\/\//.test(by.url);
   return html` · by ${isLink ? html`<a href="${by.url}" rel="noopener nofollow ugc">${by.organization}</a>` : by.organization}${registered}`;
@@ -62,7 +70,7 @@ function tiles({ reputation, totalReviews, price, metrics }: AgentDetails): Html
     <div><dt>success rate, all time</dt><dd>${metrics ? percentText(metrics.successRate) : '–'}</dd></div>
     <div><dt>median time, recent calls</dt><dd>${metrics ? durationText(metrics.avgResponseTime) : '–'}</dd></div>
     <div><dt>calls, all time</dt><dd>${countText(metrics?.totalCalls ?? 0)}</dd></div>
-    <div><dt>price</dt><dd>${priceText(price)}</dd></div>
+    <div><dt>${price ? 'price' : 'no price given'}</dt><dd>${price ? priceText(price) : '–'}</dd></div>
   </dl>`;
 }
 

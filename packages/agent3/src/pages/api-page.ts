@@ -1,6 +1,7 @@
 // The API reference page, generated from the OpenAPI description.
 import { html } from 'hono/html';
 import { openApi } from '../api/openapi.ts';
+import type { Caller } from '../base/agent3.ts';
 import { type Html, page } from './layout.ts';
 
 interface Operation {
@@ -11,8 +12,9 @@ interface Operation {
   needsToken: boolean;
 }
 
-export function apiPage(): Html {
+export function apiPage(viewer: Caller | undefined): Html {
   return page({
+    viewer,
     title: 'API · Agent3',
     content: html`
       <h1>API</h1>

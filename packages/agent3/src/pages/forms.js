@@ -1,13 +1,41 @@
-// Sends the forms of a page to the API: `data-send` is the path, `data-kind` the kind of response. The owner token stays in the page.
+// Sends the forms of a page to the API: `data-send` is the path, `data-method` the method (default POST), `data-kind` the kind of
+// response. Browsers send the cookie of the sign-in along.
+import { startCall } from './call.js';
+
 const messages = {
   register: ({ id, name }) => [link(`/agents/${encodeURIComponent(id)}`, `${name} is registered`)],
   rate: () => ['Thank you, the rating is saved.'],
-  call: ({ success, result, error, task, receipt }) => {
-    if (receipt) offerRating(receipt);
-    const text = result?.text ?? task?.question ?? '';
-    return [success ? text || 'It answered without text.' : `It failed: ${error ?? 'no reason was given'}`];
+  report: () => ['Thank you, the admins of this hub will read it.'],
+  saved: () => ['Saved.'],
+  claim: ({ proved, message }) => {
+    if (proved) location.reload();
+    return [message];
   },
+  token: ({ token }) => ['Copy it now, it is not shown again: ', code(token)],
+  secret: reload,
+  reload,
 };
+
+const bodies = {
+  secret: ({ type, secret }) => ({ credentials: [{ type, [type === 'bearer' ? 'token' : 'key']: secret }] }),
+  register: ({ tags = '', perCall, ...rest }) => ({
+    ...rest,
+    ...(tags ? { tags: listOf(tags) } : {}),
+    ...(perCall === undefined ? {} : { price: { perCall } }),
+  }),
+};
+
+function reload() {
+  location.reload();
+  return ['Done.'];
+}
+
+function listOf(text) {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+}
 
 function link(href, text) {
   const anchor = document.createElement('a');
@@ -16,47 +44,41 @@ function link(href, text) {
   return anchor;
 }
 
-/** A rating needs the receipt of a call. */
-function offerRating(receipt) {
-  const form = document.querySelector('form[data-kind="rate"]');
-  if (!form) return;
-  form.elements.receipt.value = receipt;
-  form.hidden = false;
+function code(text) {
+  const element = document.createElement('code');
+  element.textContent = text;
+  return element;
 }
 
 /** The fields as the API expects them, without empty ones. */
 function bodyOf(form) {
-  const body = {};
+  if (form.dataset.body) return JSON.parse(form.dataset.body);
+  const fields = {};
   for (const { name, value, type } of form.elements) {
     if (!name || value === '') continue;
-    if (name === 'tags')
-      body.tags = value
-        .split(',')
-        .map((tag) => tag.trim())
-        .filter(Boolean);
-    else if (name === 'perCall') body.price = { perCall: Number(value) };
-    else body[name] = type === 'number' || name === 'rating' ? Number(value) : value;
+    fields[name] = type === 'number' || name === 'rating' ? Number(value) : value;
   }
-  return body;
+  return (bodies[form.dataset.kind] ?? ((all) => all))(fields);
 }
 
 async function send(form) {
-  const token = document.querySelector('input[data-token]').value.trim();
+  const { method = 'POST', kind } = form.dataset;
   const response = await fetch(form.dataset.send, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(bodyOf(form)),
+    method,
+    headers: { 'content-type': 'application/json' },
+    body: method === 'DELETE' ? undefined : JSON.stringify(bodyOf(form)),
   });
-  const answer = await response.json();
+  const answer = response.status === 204 ? {} : await response.json();
   if (!response.ok) throw new Error(answer.error?.message ?? `The hub answered with status ${response.status}.`);
-  return messages[form.dataset.kind](answer);
+  return messages[kind](answer);
 }
 
-for (const form of document.querySelectorAll('form[data-send]')) {
+function prepare(form) {
   const output = form.querySelector('output');
   const button = form.querySelector('button');
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
+    if (form.dataset.confirm && !confirm(form.dataset.confirm)) return;
     button.disabled = true;
     output.className = '';
     output.textContent = 'Sending…';
@@ -70,3 +92,6 @@ for (const form of document.querySelectorAll('form[data-send]')) {
     }
   });
 }
+
+for (const form of document.querySelectorAll('form[data-send]'))
+  (form.dataset.kind === 'call' ? startCall : prepare)(form);

@@ -1,25 +1,12 @@
-// Forms to register, call and rate an agent. forms.js sends them to the API with an owner token.
+// Forms to register, rate, report and claim an agent. forms.js sends them to the API.
 import { html } from 'hono/html';
-import { type Html, page } from './layout.ts';
+import type { Caller } from '../base/agent3.ts';
+import type { AgentDetails } from '../base/agents.ts';
+import { type Html, needsScripts, page, signInLink } from './layout.ts';
 
-const token = html`<label class="field">Owner token
-  <input type="password" data-token autocomplete="current-password" placeholder="a3_…" required>
-</label>`;
-
-const needsScripts = html`<noscript><p class="soft">This form needs scripts. The <a href="/reference">API</a> and the command
-  <code>agent3</code> do the same.</p></noscript>`;
-
-export function callForms(agentId: string): Html {
-  return html`
-    <form class="panel sent" data-send="/api/calls" data-kind="call">
-      ${needsScripts}
-      <input type="hidden" name="agentId" value="${agentId}">
-      ${token}
-      <label class="field">Message <textarea name="message" rows="3" maxlength="200000" required></textarea></label>
-      <button>Call</button>
-      <output aria-label="Answer"></output>
-    </form>
-    <form class="panel sent" data-send="/api/feedback" data-kind="rate" hidden>
+/** Shown after a call, whose receipt forms.js enters. */
+export function ratingForm(agentId: string): Html {
+  return html`<form class="panel sent" data-send="/api/feedback" data-kind="rate" hidden>
       <input type="hidden" name="agentId" value="${agentId}">
       <input type="hidden" name="receipt">
       <label class="field">Rating <select name="rating">${[5, 4, 3, 2, 1].map((stars) => html`<option value="${stars}">${stars} of 5</option>`)}</select></label>
@@ -29,20 +16,63 @@ export function callForms(agentId: string): Html {
     </form>`;
 }
 
-export function registerPage(): Html {
+/** What an owner may do about an agent beside calling it. */
+export function agentActions({ id, owner, proof, hidden }: AgentDetails, viewer: Caller | undefined): Html {
+  if (!viewer) return html``;
+  const path = `/api/agents/${encodeURIComponent(id)}`;
+  const isOwner = owner === viewer.id;
+  const mayClaim = !isOwner || proof === undefined;
+  return html`<h2>Something else</h2>
+    ${isOwner ? '' : reportForm(path)}
+    ${mayClaim ? claimForm(path, isOwner) : ''}
+    ${viewer.isAdmin ? moderationForm(path, hidden) : ''}`;
+}
+
+function reportForm(path: string): Html {
+  return html`<details class="panel"><summary>Report this agent</summary>
+    <form class="sent" data-send="${path}/reports" data-kind="report">
+      <label class="field">What is wrong with it? Only the admins of this hub read this. <textarea name="reason" rows="2" maxlength="2000" required></textarea></label>
+      <button>Report</button><output aria-label="Report"></output>
+    </form></details>`;
+}
+
+function claimForm(path: string, isOwner: boolean): Html {
+  return html`<details class="panel"><summary>${isOwner ? 'Prove that this agent is yours' : 'This agent is mine'}</summary>
+    <form class="sent" data-send="${path}/claim" data-kind="claim">
+      <p>If its card names you as owner, or a file on its host has your code, it is yours, and the page says so.</p>
+      <button>Claim</button><output aria-label="Claim"></output>
+    </form></details>`;
+}
+
+export function moderationForm(path: string, hidden: string | undefined): Html {
+  return hidden === undefined
+    ? html`<details class="panel"><summary>Hide this agent</summary>
+        <form class="sent" data-send="${path}/moderation" data-method="PUT" data-kind="reload">
+          <label class="field">Reason, which its owner sees <input type="text" name="hidden" maxlength="500" required></label>
+          <button>Hide</button><output aria-label="Moderation"></output>
+        </form></details>`
+    : html`<form class="panel sent" data-send="${path}/moderation" data-method="PUT" data-kind="reload" data-body="${JSON.stringify({ hidden: null })}">
+        <p>Hidden: ${hidden}</p><button>Show it again</button><output aria-label="Moderation"></output></form>`;
+}
+
+export function registerPage(viewer: Caller | undefined): Html {
   return page({
-    title: 'Register an agent · Agent3',
+    viewer,
+    title: 'Register · Agent3',
     content: html`
-      <h1>Register an agent</h1>
-      <p class="soft">The hub fetches its A2A card, checks it, and lists the agent under your name.</p>
-      <form class="panel sent" data-send="/api/agents" data-kind="register">
-        ${needsScripts}
-        ${token}
-        <label class="field">URL of the card <input type="url" name="cardUrl" maxlength="2000" placeholder="https://agent.example/.well-known/agent-card.json" required></label>
-        <label class="field">Price per call (USD) <input type="number" name="perCall" min="0" step="any"></label>
-        <label class="field">Tags <input type="text" name="tags" placeholder="weather, german"></label>
-        <button>Register</button>
-        <output aria-label="Registration"></output>
-      </form>`,
+      <div class="narrow">
+        <h1>Register an agent</h1>
+        <p class="soft">The hub fetches its A2A card, checks it, and lists the agent under your name.</p>
+        ${viewer ? registerForm : signInLink('/register', 'to register an agent.')}
+      </div>`,
   });
 }
+
+const registerForm = html`<form class="panel sent" data-send="/api/agents" data-kind="register">
+    ${needsScripts}
+    <label class="field">URL of the card <input type="url" name="cardUrl" maxlength="2000" placeholder="https://agent.example/.well-known/agent-card.json" required></label>
+    <label class="field">Price per call (USD) <input type="number" name="perCall" min="0" step="any" placeholder="not given"></label>
+    <label class="field">Tags <input type="text" name="tags" placeholder="weather, german"></label>
+    <button>Register</button>
+    <output aria-label="Registration"></output>
+  </form>`;

@@ -1,6 +1,6 @@
 // The start page: search with filters.
 import { html } from 'hono/html';
-import type { HubHealth } from '../base/agent3.ts';
+import type { Caller, HubHealth } from '../base/agent3.ts';
 import type { AgentSummary, SearchPage } from '../base/agents.ts';
 import { priceText } from '../base/price-text.ts';
 import { countText, durationText, successText } from './figures.ts';
@@ -10,12 +10,14 @@ interface SearchPageOptions {
   parameters: URLSearchParams;
   result: SearchPage;
   health: HubHealth;
+  viewer: Caller | undefined;
 }
 
-export function searchPage({ parameters, result, health }: SearchPageOptions): Html {
+export function searchPage({ parameters, result, health, viewer }: SearchPageOptions): Html {
   const query = parameters.get('query') ?? '';
   const { totalAgents, activeAgents, recentCalls, totalFeedback } = health.network;
   return page({
+    viewer,
     title: query ? `${query} · Agent3` : 'Agent3: find, call and rate agents',
     content: html`
       <h1>Find an agent</h1>

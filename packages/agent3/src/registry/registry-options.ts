@@ -19,6 +19,8 @@ export interface RegistryOptions {
   oldSecretKeys?: readonly string[];
   /** Public keys (JWK with `kid`) whose signatures count for every card. */
   trustedKeys?: readonly SigningKey[];
+  /** Only proven owners and admins may register agents. Default false: anyone may, and a proof takes an agent over. */
+  requireProof?: boolean;
   /** Calls of each caller over all agents. Default 600 in 60 seconds; false for no limit. */
   callerRateLimit?: RateLimit | false;
   /** Default: every 5 minutes, 4 at a time; false for no checks. */

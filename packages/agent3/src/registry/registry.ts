@@ -2,21 +2,33 @@
 
 import { VERSION } from '@pocket-agent/kit';
 import { openStore, type Store } from '@pocket-agent/store';
+import {
+  type Account,
+  type Allowance,
+  type Statement,
+  type StatementQuery,
+  type TokenInfo,
+  type TokenRequest,
+  tokenRequest,
+} from '../base/account.ts';
 import type { Caller, HubHealth } from '../base/agent3.ts';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type {
   AgentDetails,
   CardJson,
+  ClaimResult,
   Credential,
   Invocation,
   ListedAgent,
   RateLimit,
   Registration,
+  ReportList,
   SearchPage,
   SearchQuery,
 } from '../base/agents.ts';
 import type {
   CallLog,
+  CallLogEntry,
   CallLogQuery,
   CallRecord,
   Feedback,
@@ -24,8 +36,11 @@ import type {
   Statistics,
   StatisticsQuery,
 } from '../base/call-records.ts';
+import { checkInput } from '../base/check-input.ts';
 import { cleanExcerpt } from '../base/clean-text.ts';
+import { credentialsRequest, moderationRequest, reportRequest } from '../base/requests.ts';
 import type { BudgetLimits, Directory, SavedTask, Spending } from '../bridge/directory.ts';
+import { hostsOf, readCard } from '../cards/card.ts';
 import { CardChecks } from '../cards/card-checks.ts';
 import { CardSource } from '../cards/card-source.ts';
 import { openVault, type Vault } from '../credentials/vault.ts';
@@ -33,16 +48,21 @@ import { CredentialStore } from './agents/credentials.ts';
 import { detailsOf, invocationOf } from './agents/details.ts';
 import { Freshness } from './agents/freshness.ts';
 import { checkHealth, type HealthCheckOptions } from './agents/health-checks.ts';
+import { addReport, checkAdmin, checkVisible, listReports } from './agents/moderation.ts';
+import { checkOwner } from './agents/ownership.ts';
+import { Proofs } from './agents/proofs.ts';
 import { Registrations } from './agents/registrations.ts';
-import { readCallLog } from './records/call-log.ts';
+import { monthlyStatement, readAllowance, spentBy, writeAllowance } from './records/allowances.ts';
+import { callOfReceipt, readCallLog } from './records/call-log.ts';
 import { Receipts, recordCall } from './records/calls.ts';
 import { addFeedback } from './records/feedback.ts';
 import { hubHealth } from './records/hub-health.ts';
-import { type AgentRow, metricsOf, summaryOf } from './records/listing.ts';
+import { type AgentRow, metricsOf, parse, summaryOf } from './records/listing.ts';
 import { migrations } from './records/migrations.ts';
+import { addToken, isValidToken, listTokens, revokeToken } from './records/named-tokens.ts';
 import { type LimitedUse, RateLimits } from './records/rate-limits.ts';
 import type { RegistrySchema } from './records/schema.ts';
-import { spend } from './records/spending.ts';
+import { dayOf, monthOf, spend } from './records/spending.ts';
 import { callStatistics } from './records/statistics.ts';
 import { findTask, saveTask } from './records/tasks.ts';
 import type { RegistryOptions } from './registry-options.ts';
@@ -57,6 +77,8 @@ const HEALTH_CONCURRENCY = 4;
 const DAY_MS = 86_400_000;
 const MAX_STALE_MS = DAY_MS;
 const CALLS_KEPT_MS = 90 * DAY_MS;
+const PAID_CALLS_KEPT_MS = 400 * DAY_MS;
+const MAX_OWN_AGENTS = 200;
 const ROUND_MS = 15_000;
 const MAX_WORDS = 200_000;
 
@@ -70,7 +92,8 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
     const setting = (name: string) => rows.find((row) => row.name === name)?.value ?? '';
     const { secretKey, oldSecretKeys } = options;
     const vault = await openVault({ secretKey, oldSecretKeys, salt: setting('vault-salt') });
-    return new Registry(options, { store, vault, receipts: new Receipts(setting('receipt-key')) });
+    const receipts = new Receipts(setting('receipt-key'));
+    return new Registry(options, { store, vault, receipts, proofKey: setting('proof-key'), hubId: setting('hub-id') });
   } catch (error) {
     await store.close();
     throw error;
@@ -81,9 +104,13 @@ interface RegistryParts {
   store: Store<RegistrySchema>;
   vault: Vault;
   receipts: Receipts;
+  proofKey: string;
+  /** The same for all hubs of the database. */
+  hubId: string;
 }
 
 export class Registry implements Directory {
+  readonly hubId: string;
   readonly #store: Store<RegistrySchema>;
   readonly #credentials: CredentialStore;
   readonly #receipts: Receipts;
@@ -100,7 +127,8 @@ export class Registry implements Directory {
   readonly #jobs = [new RecurringJob(() => this.checkHealth()), new RecurringJob(() => this.tidy())];
   #searchLatency: number | undefined;
 
-  constructor(options: RegistryOptions, { store, vault, receipts }: RegistryParts) {
+  constructor(options: RegistryOptions, { store, vault, receipts, proofKey, hubId }: RegistryParts) {
+    this.hubId = hubId;
     const { fetch, allowHosts = [], trustedKeys = [], callerRateLimit = CALLER_RATE, healthChecks = {} } = options;
     const { now = Date.now, maxStaleMs = MAX_STALE_MS, maxWords = MAX_WORDS, cardTimeoutMs, embedder } = options;
     const { db, kind } = store;
@@ -116,7 +144,19 @@ export class Registry implements Directory {
     this.#search = new Search({ db, index, vocabulary, semanticIndex, now });
     const checks = new CardChecks({ source, trustedKeys });
     const credentials = this.#credentials;
-    const registrations = new Registrations({ db, index, vocabulary, semanticIndex, checks, credentials, now });
+    const proofs = new Proofs({ source, key: proofKey });
+    const { requireProof = false } = options;
+    const registrations = new Registrations({
+      db,
+      index,
+      vocabulary,
+      semanticIndex,
+      checks,
+      credentials,
+      proofs,
+      requireProof,
+      now,
+    });
     this.#registrations = registrations;
     this.#freshness = new Freshness({ db, source, checks, registrations, now, maxStaleMs });
     this.#rateLimits = new RateLimits(db, { kind, now: options.now });
@@ -140,18 +180,109 @@ export class Registry implements Directory {
     };
   }
 
-  async select(agentId: string): Promise<AgentDetails> {
-    return detailsOf(this.#store.db, await this.#row(agentId));
+  async select(agentId: string, reader?: Caller): Promise<AgentDetails> {
+    const row = await this.#row(agentId);
+    checkVisible(row, reader);
+    return detailsOf(this.#store.db, row, this.#now());
   }
 
   /** The public card and what a call needs; never a secret. */
-  async invoke(agentId: string): Promise<Invocation> {
+  async invoke(agentId: string, reader?: Caller): Promise<Invocation> {
     await this.fresh(agentId);
-    return invocationOf(this.#store.db, await this.#row(agentId), await this.credentials(agentId));
+    const row = await this.#row(agentId);
+    checkVisible(row, reader);
+    return invocationOf(this.#store.db, row, await this.credentials(agentId));
   }
 
   async register(registration: Registration, caller: Caller): Promise<AgentDetails> {
-    return this.select(await this.#registrations.register(registration, caller));
+    return this.select(await this.#registrations.register(registration, caller), caller);
+  }
+
+  async claim(agentId: string, caller: Caller): Promise<ClaimResult> {
+    return this.#registrations.claim(await this.#row(agentId), caller);
+  }
+
+  async setCredentials(agentId: string, input: readonly Credential[], caller: Caller): Promise<void> {
+    const { credentials } = checkInput(credentialsRequest, { credentials: input });
+    const row = await this.#row(agentId);
+    checkOwner(row.owner, caller);
+    const { db } = this.#store;
+    if (credentials.length === 0) return this.#credentials.remove(db, row);
+    const hosts = hostsOf(readCard(parse<CardJson>(row.card)));
+    await this.#credentials.put(db, row, { credentials, hosts });
+  }
+
+  async report(agentId: string, input: string, caller: Caller): Promise<void> {
+    const { reason } = checkInput(reportRequest, { reason: input });
+    await addReport(this.#store.db, { agent: await this.#row(agentId), reason, caller, now: this.#now() });
+  }
+
+  async moderate(agentId: string, input: string | undefined, caller: Caller): Promise<void> {
+    const { hidden } = checkInput(moderationRequest, { hidden: input ?? null });
+    checkAdmin(caller);
+    await this.#registrations.setHidden(await this.#row(agentId), hidden);
+  }
+
+  async reports(caller: Caller): Promise<ReportList> {
+    checkAdmin(caller);
+    return listReports(this.#store.db);
+  }
+
+  async account(caller: Caller): Promise<Account> {
+    const { db } = this.#store;
+    const { id: owner, isAdmin = false } = caller;
+    const now = this.#now();
+    const agents = await db
+      .selectFrom('agent3_agents')
+      .select(['id', 'name', 'proof', 'hidden'])
+      .where('owner', '=', owner)
+      .orderBy('number', 'desc')
+      .limit(MAX_OWN_AGENTS)
+      .execute();
+    const kinds = await this.#credentials.kindsOf(owner);
+    return {
+      owner,
+      isAdmin,
+      limits: await this.allowance(owner),
+      spent: await spentBy(db, owner, now),
+      tokens: await listTokens(db, owner, now),
+      agents: agents.map(({ id, name, proof, hidden }) => ({
+        id,
+        name,
+        ...(proof === null ? {} : { proof }),
+        ...(hidden === null ? {} : { hidden }),
+        credentials: kinds.get(id) ?? [],
+      })),
+    };
+  }
+
+  allowance(owner: string): Promise<Allowance> {
+    return readAllowance(this.#store.db, owner);
+  }
+
+  async setLimits(limits: Allowance, { id: owner }: Caller): Promise<void> {
+    await writeAllowance(this.#store.db, { owner, limits, now: this.#now() });
+  }
+
+  statement({ month }: StatementQuery, { id: owner }: Caller): Promise<Statement> {
+    return monthlyStatement(this.#store.db, { owner, month, receipts: this.#receipts, now: this.#now() });
+  }
+
+  receipt(receipt: string, reader: Caller): Promise<CallLogEntry> {
+    return callOfReceipt(this.#store.db, receipt, { reader, receipts: this.#receipts });
+  }
+
+  addToken(request: TokenRequest, { id: owner }: Caller): Promise<TokenInfo> {
+    const { name, days } = checkInput(tokenRequest, request);
+    return addToken(this.#store.db, { owner, name, days, now: this.#now() });
+  }
+
+  revokeToken(id: string, { id: owner }: Caller): Promise<void> {
+    return revokeToken(this.#store.db, owner, id);
+  }
+
+  isValidToken(owner: string, id: string): Promise<boolean> {
+    return isValidToken(this.#store.db, { owner, id, now: this.#now() });
   }
 
   /** Registers many cards in one transaction. */
@@ -208,7 +339,7 @@ export class Registry implements Directory {
   }
 
   calls(query: CallLogQuery, reader: Caller): Promise<CallLog> {
-    return readCallLog(this.#store.db, query, reader);
+    return readCallLog(this.#store.db, query, { reader, receipts: this.#receipts });
   }
 
   statistics(query: StatisticsQuery): Promise<Statistics> {
@@ -226,11 +357,23 @@ export class Registry implements Directory {
     const now = this.#now();
     await db.deleteFrom('agent3_tasks').where('expires_at', '<', now).execute();
     await db.deleteFrom('agent3_rate_windows').where('expires_at', '<', now).where('expires_at', '>', 0).execute();
-    const yesterday = new Date(now - DAY_MS).toISOString().slice(0, 10);
-    await db.deleteFrom('agent3_spending').where('day', '<', yesterday).execute();
+    await db
+      .deleteFrom('agent3_spending')
+      .where('day', '<', dayOf(now - DAY_MS))
+      .execute();
+    await db
+      .deleteFrom('agent3_spending')
+      .where('day', '>=', 'month ')
+      .where('day', '<', monthOf(now - 32 * DAY_MS))
+      .execute();
+    await db.deleteFrom('agent3_tokens').where('expires_at', '<', now).execute();
+    // statements need paid calls for longer
     await db
       .deleteFrom('agent3_calls')
       .where('started_at', '<', now - CALLS_KEPT_MS)
+      .where(({ or, eb }) =>
+        or([eb('cost', 'is', null), eb('cost', '=', 0), eb('started_at', '<', now - PAID_CALLS_KEPT_MS)]),
+      )
       .execute();
   }
 

@@ -57,6 +57,31 @@ async function servedAgent(): Promise<string> {
   return `${await serve((_, response) => void response.end(JSON.stringify(card)))}/`;
 }
 
+test('commands agree to limits, show what was paid, and claim an agent', async () => {
+  const environment = await home();
+  const registered = await run(['register', await servedAgent(), '--price', '0.04'], environment);
+  const id = registered.output.trim();
+  expect((await run(['limits'], environment)).output).toContain('per day    no limit');
+  expect((await run(['limits', '--per-call', 'much'], environment)).code).toBe(2);
+  const agreed = await run(['limits', '--per-call', '0.05', '--per-day', '0.05', '--per-month', '1'], environment);
+  expect(agreed).toMatchObject({ code: 0, output: expect.stringContaining('per call   $0.05') });
+  expect(await run(['call', id, 'hello'], environment)).toMatchObject({ code: 0 });
+  expect(await run(['call', id, 'hello'], environment)).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('$0.05 per day'),
+  });
+  expect((await run(['limits', '--per-day', 'none'], environment)).output).toMatch(/per day {4}no limit, \$0.04 used/);
+  const paid = await run(['statement'], environment);
+  expect(paid.output).toMatch(/^\d{4}-\d\d, local: \$0.04 for 1 paid calls\n\$0.04 {2}1 calls {2}Echo/);
+  const json = JSON.parse((await run(['statement', '--json'], environment)).output);
+  expect(json).toMatchObject({ calls: 1, receipts: [{ agentId: id, cost: 0.04, receipt: expect.any(String) }] });
+  expect(await run(['claim', id], environment)).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(/^agent3-owner=[\w-]{43}\n$/),
+    errors: expect.stringContaining('/.well-known/agent3-owner.txt'),
+  });
+});
+
 test("three commands register, find and call an agent, with a database in the user's data folder", async () => {
   const environment = await home();
   const url = await servedAgent();

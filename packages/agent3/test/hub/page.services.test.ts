@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { AgentDetails, Hub } from '../../src/index.ts';
+import type { AgentDetails, Hub, LocalAgent3Options } from '../../src/index.ts';
 import { atEnd } from '../fixtures/cleanup.ts';
 import { serve } from '../fixtures/local-server.ts';
 import { altered, open, startHub, temporaryFolder, tokens } from '../fixtures/mcp-setup.ts';
@@ -36,10 +36,17 @@ async function visit(options: BrowserContextOptions = {}): Promise<Visit> {
   return { page, complaints };
 }
 
-async function seededHub(): Promise<{ hub: Hub; seeded: Seeded }> {
+async function signIn(page: Page, hub: Hub, owner: string): Promise<void> {
+  await page.goto(`${hub.url}sign-in`);
+  await page.getByLabel('Owner token').fill(tokens.issue(owner));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: owner }).waitFor();
+}
+
+async function seededHub(options: LocalAgent3Options = {}): Promise<{ hub: Hub; seeded: Seeded }> {
   const file = join(await temporaryFolder(), 'agent3.db');
   const seeded = await seed(file);
-  return { hub: await startHub({ agent3: await open({ file }) }), seeded };
+  return { hub: await startHub({ agent3: await open({ file, ...options }) }), seeded };
 }
 
 test('a visitor searches, filters, opens an agent and sees its statistics', async () => {
@@ -109,17 +116,21 @@ test('an owner registers an agent on the pages, calls it, and rates the call', a
   const { page, complaints } = await visit({ viewport: { width: 360, height: 800 } });
   await page.goto(hub.url);
   await page.getByRole('link', { name: 'Register' }).click();
+  await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click();
   await page.getByLabel('Owner token').fill('a3_wrong');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('This hub did not issue that token').waitFor();
+  await page.getByLabel('Owner token').fill(tokens.issue('alice'));
+  await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByLabel('URL of the card').fill(cardUrl);
   await page.getByLabel('Price per call').fill('0.01');
   await page.getByLabel('Tags').fill('parrot, echo');
   await page.getByRole('button', { name: 'Register' }).click();
-  await page.getByText('This needs an owner token').waitFor();
-  await page.getByLabel('Owner token').fill(tokens.issue('alice'));
-  await page.getByRole('button', { name: 'Register' }).click();
   await page.getByRole('link', { name: 'Echo is registered' }).click();
   await page.getByText('$0.01').first().waitFor();
-  await page.getByLabel('Owner token').fill(tokens.issue('bob'));
+  const agentUrl = page.url();
+  await signIn(page, hub, 'bob');
+  await page.goto(agentUrl);
   await page.getByLabel('Message').fill('<b>hello</b>');
   expect(await page.getByRole('button', { name: 'Rate' }).isVisible()).toBe(false);
   await page.getByRole('button', { name: 'Call' }).click();
@@ -132,6 +143,101 @@ test('an owner registers an agent on the pages, calls it, and rates the call', a
   await page.reload();
   await page.getByText('It repeats well.').waitFor();
   expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
+});
+
+test('an agent is called with a form from its input schema, and its answer is shown while it arrives', async () => {
+  const { card, release } = await startSdkAgent();
+  const properties = {
+    action: { type: 'string', enum: ['task', 'wait', 'ask'] },
+    times: { type: 'integer', minimum: 1, title: 'How often' },
+    loud: { type: 'boolean' },
+    words: { type: 'array', items: { type: 'string' } },
+    more: { type: 'object' },
+  };
+  const skill = { id: 'say', name: 'Say', description: 'Says it', tags: [], examples: [] };
+  const inputSchema = { type: 'object', properties, required: ['action', 'times'] };
+  const agent3 = await open();
+  const { id } = await agent3.register({ card: { ...card, skills: [{ ...skill, inputSchema }] } }, { id: 'alice' });
+  const hub = await startHub({ agent3 });
+  const { page, complaints } = await visit();
+  await signIn(page, hub, 'bob');
+  await page.goto(`${hub.url}agents/${id}`);
+  await page.getByLabel('How often').fill('0');
+  await page.getByRole('button', { name: 'Call' }).click();
+  expect(await page.locator('input:invalid').count()).toBe(1);
+  await page.getByLabel('How often').fill('3');
+  await page.getByLabel('words').fill('one\n two ');
+  await page.getByLabel('more').fill('{ no');
+  await page.getByRole('button', { name: 'Call' }).click();
+  await page.getByText('more: this is not valid JSON.').waitFor();
+  await page.getByLabel('more').fill('{"a":[1]}');
+  await page.getByRole('button', { name: 'Call' }).click();
+  const sent = '{"action":"task","times":3,"words":["one","two"],"more":{"a":[1]}}';
+  await page.getByText(`you said: ${sent}`).waitFor();
+  await agent3.register({ card }, { id: 'alice' });
+  await page.reload();
+  await page.getByLabel('Message').fill('wait here');
+  await page.getByRole('button', { name: 'Call' }).click();
+  await page.getByText('still at it').waitFor();
+  release();
+  await page.getByText('at last').waitFor();
+  await page.getByLabel('Message').fill('ask me');
+  await page.getByRole('button', { name: 'Call' }).click();
+  await page.getByText('Which size?').waitFor();
+  await page.getByLabel('Reply').fill('large');
+  await page.getByRole('button', { name: 'Reply' }).click();
+  await page.getByText('large', { exact: true }).waitFor();
+  await page.getByLabel('Message').fill('wait for ever');
+  await page.getByRole('button', { name: 'Call' }).click();
+  await page.getByText('still at it').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByText('You stopped the call.').waitFor();
+  release();
+  expect(complaints).toEqual([]);
+});
+
+test('an owner manages limits, tokens and secrets, and an admin hides a reported agent', async () => {
+  const { seeded, hub } = await seededHub({ secretKey: 'ab'.repeat(32) });
+  const { page: bobs } = await visit();
+  await signIn(bobs, hub, 'bob');
+  await bobs.getByLabel('Per day').fill('2');
+  await bobs.getByRole('button', { name: 'Agree' }).click();
+  await bobs.getByText('Saved.').waitFor();
+  await bobs.getByLabel('Name').fill('my laptop');
+  await bobs.getByRole('button', { name: 'Create a token' }).click();
+  const token = (await bobs.locator('output code').textContent()) ?? '';
+  const headers = { authorization: `Bearer ${token}` };
+  const read = async () => (await fetch(new URL('api/account', hub.url), { headers })).status;
+  expect(await read()).toBe(200);
+  await bobs.reload();
+  expect(await bobs.getByLabel('Per day').inputValue()).toBe('2');
+  bobs.on('dialog', (dialog) => dialog.accept());
+  await bobs.getByRole('button', { name: 'Revoke' }).click();
+  await expect.poll(read).toBe(401);
+  await bobs.goto(`${hub.url}agents/${seeded.calledOnce}`);
+  await bobs.getByText('Report this agent').click();
+  await bobs.getByLabel('What is wrong').fill('It sells my data.');
+  await bobs.getByRole('button', { name: 'Report' }).click();
+  await bobs.getByText('the admins of this hub will read it').waitFor();
+  const { page: roots } = await visit();
+  await signIn(roots, hub, 'root');
+  await roots.getByRole('link', { name: 'Moderation' }).click();
+  await roots.getByText('It sells my data.').waitFor();
+  await roots.getByText('Hide this agent').click();
+  await roots.getByLabel('Reason').fill('data seller');
+  await roots.getByRole('button', { name: 'Hide' }).click();
+  await roots.getByText('Hidden: data seller').waitFor();
+  await bobs.reload();
+  await bobs.getByText('A moderator of this hub has hidden this agent').waitFor();
+  const { page: alices } = await visit();
+  await signIn(alices, hub, 'alice');
+  await alices.getByText('Hidden by a moderator: data seller').waitFor();
+  await alices.getByText('Add a secret').first().click();
+  await alices.getByLabel('Secret').first().fill('hush');
+  await alices.getByRole('button', { name: 'Save' }).first().click();
+  await alices.getByText('Calls to it send: bearer').waitFor();
+  await alices.getByRole('button', { name: 'Sign out' }).click();
+  await alices.getByRole('link', { name: 'Sign in' }).waitFor();
 });
 
 test('the health badge is updated while the page is open', async () => {
@@ -155,16 +261,15 @@ test('the health badge is updated while the page is open', async () => {
   expect(await badge.getAttribute('class')).toBe('badge down');
 });
 
-test('a private hub asks a browser for a token', async () => {
+test('a private hub asks a browser to sign in', async () => {
   const hub = await startHub({ agent3: await open(), isPrivate: true });
-  const { page: stranger } = await visit();
-  await expect(stranger.goto(hub.url)).rejects.toThrow(/ERR_INVALID_AUTH_CREDENTIALS/);
-  const httpCredentials = { username: 'alice', password: tokens.issue('alice') };
-  const { page, complaints } = await visit({ httpCredentials });
-  await page.goto(hub.url);
-  expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+  const { page, complaints } = await visit();
+  await page.goto(`${hub.url}?query=frog`);
+  await page.getByLabel('Owner token').fill(tokens.issue('alice'));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  expect(await page.getByRole('searchbox').inputValue()).toBe('frog');
   await expect.poll(() => page.locator('header .badge').textContent()).toBe('healthy');
-  expect(complaints).toEqual([]);
+  expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
 });
 
 test.each([
@@ -174,7 +279,9 @@ test.each([
 ] as const)('%s at %i pixels: nothing overflows, and all text has enough contrast', async (colorScheme, width) => {
   const { hub, seeded } = await seededHub();
   const { page } = await visit({ colorScheme, viewport: { width, height: 900 } });
-  for (const path of ['?minReputation=1', `agents/${seeded.weather}`, 'register', 'reference']) {
+  await signIn(page, hub, 'root');
+  const paths = ['?minReputation=1', `agents/${seeded.weather}`, 'register', 'reference', 'scores', 'account', 'calls'];
+  for (const path of [...paths, 'statement', 'moderation', 'sign-in']) {
     await page.goto(hub.url + path);
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
     expect(await page.evaluate(faintTexts)).toEqual([]);

@@ -204,14 +204,14 @@ test('spending counts for all registries of a database, and is rolled back if it
   const twin = await setup.registry({ now: () => now });
   const limits = { perDay: 1, perCallerPerDay: 0.7 };
   const spend = (one: Registry, caller: string, amount: number) =>
-    one.spend({ day: '2026-11-15', caller, amount, limits });
+    one.spend({ time: Date.UTC(2026, 10, 15), caller, amount, limits });
   expect(await spend(registry, 'a', 0.6)).toBeUndefined();
   expect(await spend(twin, 'a', 0.2)).toBe('perCallerPerDay');
   expect(await spend(twin, 'b', 0.5)).toBe('perDay');
   expect(await spend(twin, 'b', 0.25)).toBeUndefined();
   expect(await spend(registry, 'a', -0.5)).toBeUndefined();
   expect(await spend(twin, 'a', 0.5)).toBeUndefined();
-  expect(await twin.spend({ day: '2026-11-16', caller: 'a', amount: 0.6, limits })).toBeUndefined();
+  expect(await twin.spend({ time: Date.UTC(2026, 10, 16), caller: 'a', amount: 0.6, limits })).toBeUndefined();
 });
 
 test('reviews are cleaned, limited in length, and newest first', async () => {

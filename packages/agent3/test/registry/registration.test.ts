@@ -284,7 +284,14 @@ test('an agent that is removed and registered again keeps its record, even under
     await registry.feedback({ agentId: id, rating, feedback: `from ${caller.id}`, receipt }, caller);
   };
   for (const rater of ['a', 'b', 'c']) await rate(1, { id: rater });
-  const { registeredAt: _, refreshedAt: __, price: ___, owner: ____, ...record } = await registry.select(id);
+  const {
+    registeredAt: _,
+    refreshedAt: __,
+    price: ___,
+    owner: ____,
+    score: _____,
+    ...record
+  } = await registry.select(id);
   expect(record).toMatchObject({ reputation: 1, totalReviews: 3, metrics: { totalCalls: 3 } });
   for (const owner of [alice, bob, alice]) {
     await registry.unregister(id, admin);

@@ -75,7 +75,7 @@ test('an agent with a very long address is registered, and a second record of th
 });
 
 test('a budget is exact across all hubs, even with concurrent spending', async () => {
-  const spending = { day: '2026-11-15', amount: 0.25, limits: { perDay: 1, perCallerPerDay: 0.5 } };
+  const spending = { time: Date.UTC(2026, 10, 15), amount: 0.25, limits: { perDay: 1, perCallerPerDay: 0.5 } };
   const outcomes = await Promise.all(
     Array.from({ length: 12 }, (_, index) => hub(index).spend({ ...spending, caller: `caller ${index % 3}` })),
   );

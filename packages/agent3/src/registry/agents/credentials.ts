@@ -28,6 +28,26 @@ export class CredentialStore {
     await db.deleteFrom('agent3_credentials').where('agent_number', '=', number).execute();
   }
 
+  /** The kinds and hosts of the credentials of an owner's agents, by agent id; never a secret. */
+  async kindsOf(owner: string): Promise<Map<string, { type: string; scheme?: string; host?: string }[]>> {
+    const rows = await this.#db
+      .selectFrom('agent3_credentials')
+      .innerJoin('agent3_agents', 'number', 'agent_number')
+      .select(['id', 'sealed'])
+      .where('owner', '=', owner)
+      .execute();
+    return new Map(
+      rows.map(({ id, sealed }) => [
+        id,
+        this.#vault.open(id, sealed).content.credentials.map(({ type, scheme, host }) => ({
+          type,
+          ...(scheme === undefined ? {} : { scheme }),
+          ...(host === undefined ? {} : { host }),
+        })),
+      ]),
+    );
+  }
+
   /** Empty if the card names a host it did not name at registration: its owner must register it again. */
   async find(agentId: string): Promise<readonly Credential[]> {
     const row = await this.#db

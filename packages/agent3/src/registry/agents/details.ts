@@ -4,16 +4,20 @@ import type { AgentDetails, Credential, Invocation } from '../../base/agents.ts'
 import { cardView, readCard } from '../../cards/card.ts';
 import { recentReviews } from '../records/feedback.ts';
 import { type AgentRow, listedAgent, metricsOf, parse, rateLimitOf, summaryOf } from '../records/listing.ts';
+import { partsOf } from '../records/ranking.ts';
 import type { RegistrySchema } from '../records/schema.ts';
 import { authenticationOf } from './authentication.ts';
 
 type RowWithCard = AgentRow & { card: string };
 
-export async function detailsOf(db: Kysely<RegistrySchema>, row: RowWithCard): Promise<AgentDetails> {
+export async function detailsOf(db: Kysely<RegistrySchema>, row: RowWithCard, now: number): Promise<AgentDetails> {
   const metrics = await metricsOf(db, [row]);
   return {
     ...summaryOf(row, metrics.get(row.id)),
     owner: row.owner,
+    ...(row.proof === null ? {} : { proof: row.proof }),
+    ...(row.hidden === null ? {} : { hidden: row.hidden }),
+    score: partsOf(row, now),
     version: row.version,
     ...cardView(readCard(parse(row.card))),
     ...(row.card_url === null ? {} : { cardUrl: row.card_url }),

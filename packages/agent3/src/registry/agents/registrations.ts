@@ -1,12 +1,13 @@
 // Registers, updates and removes agents.
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Caller } from '../../base/agent3.ts';
-import type { CardJson, Credential, Price, RateLimit, Registration } from '../../base/agents.ts';
+import { Agent3Error } from '../../base/agent3-error.ts';
+import type { CardJson, ClaimResult, Credential, Price, RateLimit, Registration } from '../../base/agents.ts';
 import { checkInput } from '../../base/check-input.ts';
 import { digestOf } from '../../base/digest.ts';
 import { registerRequest } from '../../base/requests.ts';
-import { addressesOf } from '../../cards/addresses.ts';
-import { type Card, hostsOf, protocolsOf, tagsOf, titleOf } from '../../cards/card.ts';
+import { addressesOf, serviceOf } from '../../cards/addresses.ts';
+import { type Card, hostsOf, OWNER_EXTENSION, protocolsOf, readCard, tagsOf, titleOf } from '../../cards/card.ts';
 import type { CardChecks, CheckedCard } from '../../cards/card-checks.ts';
 import { type AgentRow, parse } from '../records/listing.ts';
 import { NEW_RECORD, standingOf } from '../records/ranking.ts';
@@ -17,7 +18,9 @@ import type { Vocabulary } from '../search/words.ts';
 import type { CredentialStore } from './credentials.ts';
 import { inheritedPrice, putEndpoints } from './endpoint-prices.ts';
 import { identityOf, newId } from './identity.ts';
-import { checkOwner, checkPrice, checkRight, notTheOwner } from './ownership.ts';
+import { inheritedRecord } from './inherited-record.ts';
+import { checkOwner, checkPrice, checkRight, notTheOwner, proofRequired } from './ownership.ts';
+import { type Proof, type Proofs, provenOwners } from './proofs.ts';
 
 interface Envelope {
   price?: Price | undefined;
@@ -44,6 +47,20 @@ interface PutRow {
   before: AgentRow | FormerTable | undefined;
   caller: Caller;
   isTakenOver: boolean;
+  proof: Proof | undefined;
+}
+
+interface PutCard {
+  checked: CheckedCard;
+  envelope: Envelope;
+  caller: Caller;
+  proof: Proof | undefined;
+}
+
+interface PutResult {
+  number: number;
+  id: string;
+  hidden: string | null;
 }
 
 interface WrittenCard {
@@ -58,6 +75,9 @@ interface RegistrationsOptions {
   semanticIndex: SemanticIndex | undefined;
   checks: CardChecks;
   credentials: CredentialStore;
+  proofs: Proofs;
+  /** Only proven owners and admins may register. */
+  requireProof: boolean;
   now: () => number;
 }
 
@@ -71,9 +91,69 @@ export class Registrations {
   /** Returns the id of the agent. Registering the same card URL again changes only the given fields. */
   async register(registration: Registration, caller: Caller): Promise<string> {
     const { cardUrl, card, ...envelope } = checkInput(registerRequest, registration);
-    const { checks } = this.#options;
+    const { checks, proofs, requireProof } = this.#options;
     const checked = cardUrl === undefined ? await checks.check(card ?? {}) : await checks.fetch(cardUrl);
-    return this.#write(checked, envelope, caller);
+    const isRequired = requireProof && !caller.isAdmin;
+    const proof = isRequired ? await proofs.find(checked, caller) : proofs.inCard(checked, caller);
+    if (isRequired && !proof) throw proofRequired(proofs.fileFor(checked, caller));
+    return this.#write({ checked, envelope, caller, proof });
+  }
+
+  /** Makes the caller the owner of the agent if there is a proof. Otherwise says what would be one. */
+  async claim(row: AgentRow & { card: string }, caller: Caller): Promise<ClaimResult> {
+    const { checks, proofs } = this.#options;
+    const checked =
+      row.card_url === null ? await checks.check(parse<CardJson>(row.card)) : await checks.fetch(row.card_url);
+    const proof = await proofs.find(checked, caller);
+    const file = proofs.fileFor(checked, caller);
+    if (!proof)
+      return {
+        proved: false,
+        ...(file ? { file } : {}),
+        message: file
+          ? `Serve the line ${file.content} at ${file.url}, then claim the agent again.`
+          : `Name yourself in the card and sign it: { uri: "${OWNER_EXTENSION}", params: { owners: ["${caller.id}"] } }`,
+      };
+    await this.#transfer(row, { checked, caller, proof });
+    return { proved: true, proof, message: 'The agent is yours.' };
+  }
+
+  /** Drops what an earlier owner set. */
+  async #transfer(row: AgentRow, { checked, caller, proof }: Omit<PutCard, 'envelope'> & { proof: Proof }) {
+    const { db, credentials } = this.#options;
+    await db.transaction().execute(async (transaction) => {
+      const isTakenOver = row.owner !== caller.id;
+      const identity = row.card_url === null ? identityOf(checked, caller) : row.identity;
+      const other = identity === row.identity ? undefined : await findByIdentity(transaction, identity);
+      if (other)
+        throw new Agent3Error('INPUT_INVALID', `You have registered the same agent as "${other.id}"; remove one`);
+      const changed = await transaction
+        .updateTable('agent3_agents')
+        .set({ owner: caller.id, proof, identity, ...(isTakenOver ? { ...unsetEnvelope, own_tags: '[]' } : {}) })
+        .where('id', '=', row.id)
+        .where('owner', '=', row.owner)
+        .returning('number')
+        .executeTakeFirst();
+      if (!changed) throw notTheOwner();
+      if (isTakenOver) await credentials.remove(transaction, changed);
+    });
+  }
+
+  /** Hides the agent from searches, or shows it again. */
+  async setHidden(row: AgentRow & { card: string }, hidden: string | null): Promise<void> {
+    const { db, index } = this.#options;
+    await db.transaction().execute(async (transaction) => {
+      const changed = await transaction
+        .updateTable('agent3_agents')
+        .set({ hidden })
+        .where('id', '=', row.id)
+        .returning(['number', 'tags'])
+        .executeTakeFirst();
+      if (!changed) return;
+      const texts = textsOf(readCard(parse<CardJson>(row.card)), parse<string[]>(changed.tags));
+      if (hidden === null) await index.write(transaction, changed.number, texts);
+      else await index.remove(transaction, changed.number);
+    });
   }
 
   /** Registers many cards in one transaction. */
@@ -82,7 +162,10 @@ export class Registrations {
     const written: WrittenCard[] = [];
     await this.#options.db.transaction().execute(async (transaction) => {
       for (const card of checked)
-        written.push({ ...(await this.#put(transaction, { checked: card, envelope: {}, caller })), card: card.card });
+        written.push({
+          ...(await this.#put(transaction, { checked: card, envelope: {}, caller, proof: undefined })),
+          card: card.card,
+        });
     });
     await this.#learn(written);
   }
@@ -124,23 +207,23 @@ export class Registrations {
         .set({ refreshed_at: now() })
         .where('id', '=', id)
         .where('owner', '=', owner)
-        .returning(['number', 'own_tags'])
+        .returning(['number', 'own_tags', 'hidden', 'proof'])
         .executeTakeFirst();
       if (!row) return false;
       const tags = tagsOf(checked.card, parse<string[]>(row.own_tags));
-      const columns = cardColumns(checked, tags, now());
+      const isRevoked = row.proof !== 'file' && !provenOwners(checked)?.includes(owner);
+      const columns = { ...cardColumns(checked, tags, now()), ...(isRevoked ? { proof: null } : {}) };
       await transaction.updateTable('agent3_agents').set(columns).where('number', '=', row.number).execute();
-      await this.#putParts(transaction, { number: row.number, checked, tags });
+      await this.#putParts(transaction, { ...row, checked, tags });
       return true;
     });
     if (isReplaced) await this.#learn([{ id, card: checked.card }]);
   }
 
-  async #write(checked: CheckedCard, envelope: Envelope, caller: Caller): Promise<string> {
+  async #write(put: PutCard): Promise<string> {
     const { db } = this.#options;
-    const put = { checked, envelope, caller };
     const { id } = await db.transaction().execute((transaction) => this.#put(transaction, put));
-    await this.#learn([{ id, card: checked.card }]);
+    await this.#learn([{ id, card: put.checked.card }]);
     return id;
   }
 
@@ -153,11 +236,11 @@ export class Registrations {
 
   async #put(
     transaction: Transaction<RegistrySchema>,
-    { checked, envelope, caller }: { checked: CheckedCard; envelope: Envelope; caller: Caller },
+    { checked, envelope, caller, proof }: PutCard,
   ): Promise<{ id: string }> {
     const identity = identityOf(checked, caller);
     const known = await findByIdentity(transaction, identity);
-    const isTakenOver = checkRight(known, checked, caller);
+    const isTakenOver = checkRight(known, { checked, caller, proof });
     if (envelope.mayLowerPrice === false && !isTakenOver)
       await this.#checkNotCheaper(transaction, { known, checked, caller, price: envelope.price });
     const before = known ?? (await takeFormer(transaction, identity));
@@ -171,8 +254,8 @@ export class Registrations {
       own_tags: JSON.stringify(ownTags),
       health_due: now,
     };
-    const row = await this.#upsert(transaction, { identity, columns, known, before, caller, isTakenOver });
-    await this.#putParts(transaction, { number: row.number, checked, tags });
+    const row = await this.#upsert(transaction, { identity, columns, known, before, caller, isTakenOver, proof });
+    await this.#putParts(transaction, { ...row, checked, tags });
     const { credentials } = this.#options;
     if (isTakenOver) await credentials.remove(transaction, row);
     if (envelope.credentials)
@@ -188,19 +271,23 @@ export class Registrations {
     checkPrice(known?.price ?? (await inheritedPrice(transaction, others)), price);
   }
 
-  async #upsert(transaction: Transaction<RegistrySchema>, put: PutRow): Promise<{ number: number; id: string }> {
-    const { identity, columns, known, before, caller, isTakenOver } = put;
+  async #upsert(transaction: Transaction<RegistrySchema>, put: PutRow): Promise<PutResult> {
+    const { identity, columns, known, before, caller, isTakenOver, proof } = put;
     const now = this.#options.now();
-    const standing = standingOf({ ...NEW_RECORD, ...before, ...columns }, now);
+    const { host, service } = columns;
+    const record = before ?? (await inheritedRecord(transaction, { owner: caller.id, host, service }, now));
+    const standing = standingOf({ ...NEW_RECORD, ...record, ...columns }, now);
     const row = await transaction
       .insertInto('agent3_agents')
       .values({
         ...unset,
         ...columns,
-        ...(before ? recordColumns(before) : {}),
+        ...recordColumns(record),
+        prior_rating: 'prior_rating' in record ? record.prior_rating : null,
         id: before?.id ?? newId(columns.name),
         identity,
         owner: caller.id,
+        proof: proof ?? null,
         standing,
         registered_at: now,
       })
@@ -208,10 +295,15 @@ export class Registrations {
       .onConflict((conflict) =>
         conflict
           .column('identity')
-          .doUpdateSet({ ...columns, standing, ...(isTakenOver ? { owner: caller.id } : {}) })
+          .doUpdateSet({
+            ...columns,
+            standing,
+            ...(proof ? { proof } : {}),
+            ...(isTakenOver ? { owner: caller.id } : {}),
+          })
           .where('agent3_agents.owner', '=', known?.owner ?? caller.id),
       )
-      .returning(['number', 'id'])
+      .returning(['number', 'id', 'hidden'])
       .executeTakeFirst();
     if (!row) throw notTheOwner();
     return row;
@@ -220,7 +312,7 @@ export class Registrations {
   /** Writes the card, the search index and the endpoints of an agent. */
   async #putParts(
     transaction: Transaction<RegistrySchema>,
-    { number, checked, tags }: { number: number; checked: CheckedCard; tags: readonly string[] },
+    { number, hidden, checked, tags }: Omit<PutResult, 'id'> & { checked: CheckedCard; tags: readonly string[] },
   ): Promise<void> {
     const card = JSON.stringify(checked.json);
     await transaction
@@ -229,7 +321,7 @@ export class Registrations {
       .onConflict((conflict) => conflict.column('agent_number').doUpdateSet({ card }))
       .execute();
     const texts = textsOf(checked.card, tags);
-    await this.#options.index.write(transaction, number, texts);
+    if (hidden === null) await this.#options.index.write(transaction, number, texts);
     await putEndpoints(transaction, number, addressesOf(checked.json));
   }
 }
@@ -253,6 +345,7 @@ function cardColumns(checked: CheckedCard, tags: readonly string[], now: number)
   const { card, json, url, etag, freshMs, isVerified } = checked;
   return {
     ...titleOf(card),
+    ...serviceOf(json),
     card_url: url ?? null,
     digest: digestOf(json),
     etag: etag ?? null,
@@ -270,6 +363,9 @@ const unset = { ...unsetEnvelope, latency: null };
 const formerColumns = [
   'identity',
   'id',
+  'owner',
+  'host',
+  'service',
   'calls',
   'successes',
   'latency',
@@ -278,7 +374,9 @@ const formerColumns = [
   'rating_weight',
 ] as const satisfies readonly (keyof FormerTable)[];
 
-function recordColumns({ calls, successes, latency, rating_count, rating_sum, rating_weight }: FormerTable) {
+type CountedColumns = Omit<FormerTable, 'identity' | 'id' | 'owner' | 'host' | 'service'>;
+
+function recordColumns({ calls, successes, latency, rating_count, rating_sum, rating_weight }: CountedColumns) {
   return { calls, successes, latency, rating_count, rating_sum, rating_weight };
 }
 

@@ -6,9 +6,14 @@ import type { CallLog, CallLogEntry, CallLogQuery } from '../../base/call-record
 import type { CallErrorCode, TaskStateName } from '../../base/calls.ts';
 import { canBeKey, checkInput } from '../../base/check-input.ts';
 import { callLogRequest } from '../../base/requests.ts';
+import { Receipts } from './calls.ts';
 import type { CallTable, RegistrySchema } from './schema.ts';
 
-export async function readCallLog(db: Kysely<RegistrySchema>, query: CallLogQuery, reader: Caller): Promise<CallLog> {
+export async function readCallLog(
+  db: Kysely<RegistrySchema>,
+  query: CallLogQuery,
+  { reader, receipts }: { reader: Caller; receipts: Receipts },
+): Promise<CallLog> {
   const { agentId, userAgentId, caller, limit, cursor } = checkInput(callLogRequest, query);
   const owner = caller ?? (reader.isAdmin ? undefined : reader.id);
   if (owner !== undefined && owner !== reader.id && !reader.isAdmin)
@@ -38,13 +43,41 @@ export async function readCallLog(db: Kysely<RegistrySchema>, query: CallLogQuer
   const found = await rows.execute();
   const last = found[limit - 1];
   return {
-    calls: found.slice(0, limit).map(entryOf),
+    calls: found.slice(0, limit).map((row) => entryOf(row, row.caller === reader.id ? receipts : undefined)),
     ...(found.length > limit && last ? { nextCursor: `${last.started_at}.${last.call_id}` } : {}),
   };
 }
 
-function entryOf(row: CallTable & { name: string | null }): CallLogEntry {
+/** The call that a receipt proves, for its caller, the owner of the agent and admins. */
+export async function callOfReceipt(
+  db: Kysely<RegistrySchema>,
+  receipt: string,
+  { reader, receipts }: { reader: Caller; receipts: Receipts },
+): Promise<CallLogEntry> {
+  const callId = Receipts.callIdIn(receipt);
+  const row = canBeKey(callId)
+    ? await db
+        .selectFrom('agent3_calls')
+        .leftJoin('agent3_agents', 'agent3_agents.id', 'agent3_calls.agent_id')
+        .selectAll('agent3_calls')
+        .select(['agent3_agents.name', 'agent3_agents.owner'])
+        .where('call_id', '=', callId)
+        .executeTakeFirst()
+    : undefined;
+  const mayRead = row !== undefined && (reader.isAdmin || [row.caller, row.owner].includes(reader.id));
+  if (!mayRead || receipts.read(receipt, row.agent_id, row.caller) === undefined)
+    throw new Agent3Error(
+      'RECEIPT_INVALID',
+      'The receipt is for no call of yours and no call to your agents that is still in the log',
+    );
+  return entryOf(row, receipts);
+}
+
+/** With the receipt if `receipts` are given. */
+export function entryOf(row: CallTable & { name: string | null }, receipts?: Receipts): CallLogEntry {
+  const { call_id: callId, agent_id: agentId, caller } = row;
   return {
+    ...(receipts ? { receipt: receipts.write({ callId, agentId, caller }) } : {}),
     callId: row.call_id,
     agentId: row.agent_id,
     ...(row.name === null ? {} : { agentName: row.name }),

@@ -48,10 +48,15 @@ export class Receipts {
     return `${Buffer.from(call.callId).toString('base64url')}.${this.#proof(call)}`;
   }
 
+  /** The id that a receipt states; `read` checks it. */
+  static callIdIn(receipt: string): string {
+    return Buffer.from(receipt.split('.')[0] ?? '', 'base64url').toString('utf8');
+  }
+
   /** The id of the call; undefined if the receipt is not for a call of this caller to this agent. */
   read(receipt: string, agentId: string, caller: string): string | undefined {
-    const [encoded = '', proof = ''] = receipt.split('.');
-    const callId = Buffer.from(encoded, 'base64url').toString('utf8');
+    const [, proof = ''] = receipt.split('.');
+    const callId = Receipts.callIdIn(receipt);
     return isSameSecret(proof, this.#proof({ callId, agentId, caller })) ? callId : undefined;
   }
 

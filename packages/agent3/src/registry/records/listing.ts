@@ -21,6 +21,7 @@ export function listedAgent(row: AgentRow & { card: string }): ListedAgent {
     ...priceOf(row),
     ...rateLimitOf(row),
     idempotent: row.idempotent === 1,
+    ...(row.hidden === null ? {} : { hidden: row.hidden }),
   };
 }
 

@@ -110,6 +110,39 @@ export const migrations: readonly Migration[] = [
       }
     },
   },
+  {
+    name: 'trust',
+    async up(run) {
+      await run('alter table agent3_agents add column hidden text');
+      await run('alter table agent3_agents add column proof text');
+      await run("alter table agent3_agents add column host text not null default ''");
+      await run('alter table agent3_agents add column prior_rating double precision');
+      await run('create index agent3_agents_owner on agent3_agents (owner, host)');
+      await run("alter table agent3_agents add column service text not null default ''");
+      await run('create index agent3_agents_service on agent3_agents (service)');
+      for (const column of ['owner', 'host', 'service'])
+        await run(sql`alter table agent3_former add column ${sql.ref(column)} text not null default ''`);
+      await run('create index agent3_former_owner on agent3_former (owner, host)');
+      await run('create index agent3_former_service on agent3_former (service)');
+      await run(`create table agent3_reports (
+        agent_id text not null, reporter text not null, reason text not null, created_at bigint not null,
+        primary key (agent_id, reporter))`);
+      for (const name of ['proof-key', 'hub-id'])
+        await run(sql`insert into agent3_settings values (${name}, ${randomBytes(32).toString('base64url')})`);
+    },
+  },
+  {
+    name: 'accounts',
+    async up(run) {
+      await run(`create table agent3_allowances (
+        owner text primary key, per_call double precision, per_day double precision, per_month double precision,
+        agreed_at bigint not null)`);
+      await run(`create table agent3_tokens (
+        id text primary key, owner text not null, name text not null, created_at bigint not null,
+        expires_at bigint not null)`);
+      await run('create index agent3_tokens_owner on agent3_tokens (owner)');
+    },
+  },
 ];
 
 async function cardsAfter(run: RunStatement, number: number) {

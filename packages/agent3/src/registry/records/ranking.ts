@@ -5,7 +5,8 @@
 //                with an embedding model 0.6 of this and 0.4 of the semantic similarity;
 //                a word in the name counts 10, in a tag 6, in a skill 4, in the description 2, in an example 1
 //   standing   = (0.45 · reputation + 0.27 · success + 0.13 · latency + 0.15 · price) · (1, or 0.5 if it is down)
-//   reputation = (3 · 2 + Σ weight · rating) / (2 + Σ weight), scaled from 1..5 to 0..1; new agents start at 3
+//   reputation = (prior · 2 + Σ weight · rating) / (2 + Σ weight), scaled from 1..5 to 0..1
+//   prior      = 3, or the mean rating of the owner's other agents on the same host if that is lower
 //   success    = (successes + 4) / (calls + 5)
 //   latency    = 1 / (1 + seconds / 2); 0.5 when unknown
 //   price      = 1 / (1 + dollars per call / 0.05); 0.5 when unknown
@@ -20,9 +21,11 @@
 //
 // Ratings by owners of their own agents do not count, unless the owner is the only user of the registry; nor do ratings
 // by an agent (userAgentId) of itself or of another agent of its owner.
+// A new agent at the address of another one starts with the record of that one, if it is worse than none.
 // All ratings age at the same rate, so the stored sums are relative to a fixed day and need no updates.
 
 import { type Expression, sql } from 'kysely';
+import type { Standing } from '../../base/agents.ts';
 
 export interface TrackRecord {
   rating_count: number;
@@ -33,6 +36,7 @@ export interface TrackRecord {
   latency: number | null;
   price_per_call: number | null;
   health: 'up' | 'down' | 'unknown';
+  prior_rating: number | null;
 }
 
 export const trackRecordColumns = [
@@ -44,10 +48,13 @@ export const trackRecordColumns = [
   'latency',
   'price_per_call',
   'health',
+  'prior_rating',
 ] as const satisfies readonly (keyof TrackRecord)[];
 
-const TEXT_SHARE = 0.55;
-const PRIOR_RATING = 3;
+export const TEXT_SHARE = 0.55;
+/** The parts of the standing. */
+export const SHARES = { reputation: 0.45, success: 0.27, latency: 0.13, price: 0.15 } as const;
+export const PRIOR_RATING = 3;
 const PRIOR_WEIGHT = 2;
 const HALF_LIFE_MS = 180 * 86_400_000;
 const DAY_ZERO = Date.UTC(2026, 0, 1);
@@ -62,6 +69,7 @@ export const NEW_RECORD: TrackRecord = {
   latency: null,
   price_per_call: null,
   health: 'unknown',
+  prior_rating: null,
 };
 
 /** The weight of a rating given at `time`, relative to one given on day zero. */
@@ -78,14 +86,22 @@ export function reputationOf({ rating_count, rating_sum, rating_weight }: TrackR
 }
 
 export function standingOf(record: TrackRecord, now: number): number {
-  const { rating_sum, rating_weight, calls, successes, latency, price_per_call, health } = record;
+  return partsOf(record, now).standing;
+}
+
+/** The standing with its parts, each from 0 to 1. */
+export function partsOf(record: TrackRecord, now: number): Standing {
+  const { rating_sum, rating_weight, calls, successes, latency, price_per_call, health, prior_rating } = record;
   const aged = 1 / ageWeight(now);
-  const rating = (PRIOR_RATING * PRIOR_WEIGHT + rating_sum * aged) / (PRIOR_WEIGHT + rating_weight * aged);
+  const prior = prior_rating ?? PRIOR_RATING;
+  const rating = (prior * PRIOR_WEIGHT + rating_sum * aged) / (PRIOR_WEIGHT + rating_weight * aged);
+  const reputation = (rating - 1) / 4;
   const success = (successes + 4) / (calls + 5);
   const speed = latency === null ? 0.5 : 1 / (1 + latency / 2_000);
   const price = price_per_call === null ? 0.5 : 1 / (1 + price_per_call / 0.05);
-  const all = 0.45 * ((rating - 1) / 4) + 0.27 * success + 0.13 * speed + 0.15 * price;
-  return health === 'down' ? all / 2 : all;
+  const all = SHARES.reputation * reputation + SHARES.success * success + SHARES.latency * speed + SHARES.price * price;
+  const isDown = health === 'down';
+  return { standing: isDown ? all / 2 : all, reputation, success, latency: speed, price, isDown };
 }
 
 export function scoreOf(text: number, standing: number): number {

@@ -9,8 +9,11 @@ export interface RegistrySchema {
   agent3_calls: CallTable;
   agent3_feedback: FeedbackTable;
   agent3_former: FormerTable;
+  agent3_reports: { agent_id: string; reporter: string; reason: string; created_at: number };
+  agent3_allowances: AllowanceTable;
+  agent3_tokens: { id: string; owner: string; name: string; created_at: number; expires_at: number };
   agent3_rate_windows: { key: string; uses: string; expires_at: number };
-  /** US dollars; an empty caller is the sum of all callers. */
+  /** US dollars; an empty caller is the sum of all callers. `day` is 2026-12-31, or `month 2026-12`. */
   agent3_spending: { day: string; caller: string; spent: number };
   agent3_tasks: TaskTable;
   /** 32-bit floats as base64. */
@@ -57,6 +60,25 @@ export interface AgentTable {
   rating_sum: Generated<number>;
   rating_weight: Generated<number>;
   standing: number;
+  /** Why a moderator hid the agent; null if it is shown. */
+  hidden: string | null;
+  /** How the owner proved that the agent is theirs; null if it is not proved. */
+  proof: 'card' | 'signature' | 'file' | null;
+  /** The host of its card, or of its first interface. */
+  host: Generated<string>;
+  /** The address that calls go to, in a normalized form. */
+  service: Generated<string>;
+  /** The rating it starts with, if that is not the rating of all new agents. */
+  prior_rating: number | null;
+}
+
+/** What an owner has agreed to spend, in US dollars. */
+interface AllowanceTable {
+  owner: string;
+  per_call: number | null;
+  per_day: number | null;
+  per_month: number | null;
+  agreed_at: number;
 }
 
 export interface CallTable {
@@ -93,7 +115,17 @@ interface FeedbackTable {
 /** The track record of a removed agent, in case it is registered again. */
 export type FormerTable = Pick<
   Selectable<AgentTable>,
-  'identity' | 'id' | 'calls' | 'successes' | 'latency' | 'rating_count' | 'rating_sum' | 'rating_weight'
+  | 'identity'
+  | 'id'
+  | 'owner'
+  | 'host'
+  | 'service'
+  | 'calls'
+  | 'successes'
+  | 'latency'
+  | 'rating_count'
+  | 'rating_sum'
+  | 'rating_weight'
 >;
 
 interface TaskTable {

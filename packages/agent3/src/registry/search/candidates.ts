@@ -48,7 +48,7 @@ export class Candidates {
 
   /** The matches among the agents with the highest standing: cheap if many agents match. */
   async amongBest(query: TextQuery, filters: Filters): Promise<Candidate[]> {
-    const best = sql`select number from agent3_agents where ${allOf(filterConditions(filters))}
+    const best = sql`select number from agent3_agents where ${allOf([shown, ...filterConditions(filters)])}
       order by standing desc, number limit ${MAX_BEST}`;
     const { rows } = await this.#index.matchesAmong(query, best).execute(this.#db);
     const found = rows.length > 0 ? rows : await this.#anyMatches(query, filters);
@@ -56,7 +56,7 @@ export class Candidates {
   }
 
   async best(filters: Filters): Promise<{ candidates: Candidate[]; total: number }> {
-    const conditions = allOf(filterConditions(filters));
+    const conditions = allOf([shown, ...filterConditions(filters)]);
     const { rows } = await sql<{ number: number }>`select number from agent3_agents where ${conditions}
       order by standing desc, number limit ${MAX_RESULTS}`.execute(this.#db);
     const counted = await sql<{ total: number }>`
@@ -99,6 +99,9 @@ export function labelsOf({ tags = [], protocols = [] }: Filters): string[][] {
     ...(protocols.length > 0 ? [protocols.map((protocol) => labelOf('protocol', protocol))] : []),
   ];
 }
+
+/** For queries without the text index, which has no hidden agents. */
+const shown = sql<SqlBool>`hidden is null`;
 
 /** Agents without a price do not pass a price filter. */
 function filterConditions(filters: Filters): Expression<SqlBool>[] {

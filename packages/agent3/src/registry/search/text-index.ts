@@ -107,7 +107,9 @@ export const postgresIndex: TextIndex = {
     await sql`insert into agent3_texts (agent_number, document) values (${agentNumber}, ${document})
       on conflict (agent_number) do update set document = excluded.document`.execute(db);
   },
-  async remove() {}, // deleted with its agent, by a foreign key
+  async remove(db, agentNumber) {
+    await sql`delete from agent3_texts where agent_number = ${agentNumber}`.execute(db);
+  },
   number: sql`agent3_texts.agent_number`,
   matches: (query) => sql`agent3_texts.document @@ ${tsExpression(query)}`,
   rank: (query) => sql`-ts_rank('{0.15, 0.4, 0.6, 1.0}', agent3_texts.document, ${tsExpression(query)})`,
