@@ -1,5 +1,5 @@
 // Takes screenshots of the studio: `node -C pocket-agent/source scripts/studio-pictures.ts FOLDER` writes every view to FOLDER,
-// light and dark, for wide screens and phones; without FOLDER it renews the pictures of docs/studio.md. Run `npm run build`
+// light and dark, for wide screens, laptops and phones (`… FOLDER phone`: only these); without FOLDER it renews the pictures of docs/studio.md. Run `npm run build`
 // first. Needs Debian's chromium.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { ScriptedModel } from 'pocket-agent/testing';
 import { z } from 'zod';
 
 const { positionals } = parseArgs({ allowPositionals: true });
-const [folder] = positionals;
+const [folder, only = ''] = positionals;
 
 /** A scripted model that looks like a real one on the page. */
 class NamedModel extends ScriptedModel {
@@ -38,6 +38,13 @@ const answer = [
   "const refund = await shop.refund({ id: 17, eur: 40 }); // 're_1842'",
   '```',
 ].join('\n');
+const refund = {
+  id: 17,
+  eur: 40,
+  items: [{ name: 'Teapot', pieces: 1, eur: 40 }],
+  reason:
+    'The teapot arrived with a broken handle. The customer sent two photos on the day of delivery, asks for the money and not for a new one, and keeps the pieces until the carrier has seen them.',
+};
 const script = [
   {
     reasoning: 'I need the order first.',
@@ -50,9 +57,13 @@ const script = [
     text: 'It was paid three days ago. I will check the rules.',
     delayMs: 640,
     usage,
-    toolCalls: [{ name: 'policy-message', arguments: { message: 'May order 17 be refunded?' } }],
+    toolCalls: [
+      { name: 'list_orders', arguments: { customer: 'ada@example.com', limit: 5 } },
+      { name: 'get_invoice', arguments: { order: 17 } },
+      { name: 'policy-message', arguments: { message: 'May order 17 be refunded?' } },
+    ],
   },
-  { delayMs: 500, usage, toolCalls: [{ name: 'refund', arguments: { id: 17, eur: 40, reason: 'arrived broken' } }] },
+  { delayMs: 500, usage, toolCalls: [{ name: 'refund', arguments: refund }] },
   { text: answer, delayMs: 900, usage },
 ];
 
@@ -82,15 +93,32 @@ function shop(): McpServer {
       inputSchema: z.object({ customer: z.string(), limit: z.number().int().optional() }),
       ...readOnly,
     },
+    ({ customer }) => {
+      const orders = [
+        { order: 17, customer, paid: '2026-11-16', eur: 40, state: 'delivered' },
+        { order: 12, customer, paid: '2026-09-02', eur: 18.5, state: 'delivered' },
+        { order: 9, customer, paid: '2026-08-21', eur: 129, state: 'returned' },
+      ];
+      return { content: [{ type: 'text', text: JSON.stringify(orders) }] };
+    },
+  );
+  server.registerTool(
+    'get_invoice',
+    { description: 'Returns the invoice of an order', inputSchema: z.object({ order: z.number().int() }), ...readOnly },
     () => {
-      throw new Error('The database of orders does not answer.');
+      throw new Error('The archive of invoices does not answer. Try again in a few minutes.');
     },
   );
   server.registerTool(
     'refund',
     {
       description: 'Pays an order back to the card that it was paid with',
-      inputSchema: z.object({ id: z.number().int(), eur: z.number(), reason: z.string().optional() }),
+      inputSchema: z.object({
+        id: z.number().int(),
+        eur: z.number(),
+        items: z.array(z.object({ name: z.string(), pieces: z.number(), eur: z.number() })).optional(),
+        reason: z.string().optional(),
+      }),
       annotations: { destructiveHint: true },
     },
     ({ id, eur }) => ({
@@ -194,7 +222,8 @@ async function take({ width, height, dark = false, scale = 1 }: Screen, pathOf: 
   await shoot('10-trace-tool');
   await page.getByRole('link', { name: 'Conversation', exact: true }).click();
   await page.getByRole('article', { name: 'Answer' }).last().waitFor();
-  await page.locator('details.tool summary').first().click();
+  await page.locator('details.tool summary', { hasText: 'list_orders' }).click();
+  await page.locator('details.tool summary', { hasText: 'list_orders' }).scrollIntoViewIfNeeded();
   await shoot('11-chat-done');
   await say(page, 'And where is order 18?');
   await page.locator('.items .problem').waitFor();
@@ -234,12 +263,11 @@ async function say(page: Page, text: string) {
   await page.keyboard.press('Enter');
 }
 
-const screens: Record<string, Screen> = {
-  wide: { width: 1600, height: 1000 },
-  laptop: { width: 1100, height: 760, dark: true },
-  phone: { width: 390, height: 844 },
-  'phone-dark': { width: 390, height: 844, dark: true },
-};
+const sizes = { wide: [1440, 900], laptop: [1024, 768], phone: [390, 844] } as const;
+const screens = Object.entries(sizes).flatMap(([name, [width, height]]): [string, Screen][] => [
+  [name, { width, height }],
+  [`${name}-dark`, { width, height, dark: true }],
+]);
 /** The pictures of docs/studio.md, by view. */
 const documented: Record<string, string> = {
   '04-approval': 'docs/studio.png',
@@ -247,7 +275,7 @@ const documented: Record<string, string> = {
 };
 if (folder) {
   await mkdir(folder, { recursive: true });
-  for (const [name, screen] of Object.entries(screens))
+  for (const [name, screen] of screens.filter(([each]) => each.includes(only)))
     await take(screen, (view) => join(folder, `${name}-${view}.png`));
 } else {
   await take({ width: 1280, height: 800, scale: 1.5 }, (view) => documented[view]);

@@ -43,13 +43,14 @@ export function Navigation({ view, place }: { view: string; place: string | unde
 }
 
 /** `shown`: the id of the conversation that the page shows. */
-export function Conversations({ shown }: { shown?: string | undefined }): VNode {
+export function Conversations({ shown }: { shown?: string | undefined }): VNode | null {
   const { chats } = useKnown();
   const [words, setWords] = useState('');
   const found = [...chats.values()]
     .filter(({ info }) => info.title !== '' && info.title.toLowerCase().includes(words.toLowerCase()))
     .reverse();
   const { saved, error } = useSaved(words, chats.size);
+  if (words === '' && found.length === 0 && saved.length === 0 && !error) return null;
   return (
     <section class="conversations" aria-label="Conversations">
       <input

@@ -65,7 +65,7 @@ export function QuestionCard({ question }: { question: ApprovalQuestion }): VNod
           class="quiet"
           onClick={() => setEdited(edited === undefined ? JSON.stringify(question.arguments, null, 2) : undefined)}
         >
-          {edited === undefined ? 'Edit…' : 'Do not edit'}
+          {edited === undefined ? 'Edit…' : 'Discard the edit'}
         </button>
         {edited === undefined && (
           <label class="check">

@@ -65,33 +65,39 @@ function Settings({ chat }: { chat: ChatInfo }): VNode {
   const connection = useConnection();
   const { error, act } = useAction();
   const [model, setModel] = useState(chat.model);
+  const [isOpen, setOpen] = useState(false);
   const change = (settings: { model?: string; profile?: string; exposure?: string }) =>
     act(() => connection.post(`/chats/${chat.id}/settings`, settings));
   return (
     <>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          change({ model });
-        }}
-      >
-        <input
-          aria-label="Model"
-          value={model}
-          size={Math.min(36, Math.max(12, model.length))}
-          spellcheck={false}
-          onInput={(event) => setModel(event.currentTarget.value)}
-          onBlur={() => model !== chat.model && change({ model })}
+      <button type="button" class="quiet phone-only" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        Settings
+      </button>
+      <div class={isOpen ? 'settings open' : 'settings'}>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            change({ model });
+          }}
+        >
+          <input
+            aria-label="Model"
+            value={model}
+            size={Math.min(36, Math.max(12, model.length))}
+            spellcheck={false}
+            onInput={(event) => setModel(event.currentTarget.value)}
+            onBlur={() => model !== chat.model && change({ model })}
+          />
+        </form>
+        <Choice label="Profile" choices={profiles} value={chat.profile} onChange={(profile) => change({ profile })} />
+        <Choice
+          label="Exposure of tools"
+          choices={exposures}
+          value={chat.exposure}
+          onChange={(exposure) => change({ exposure })}
         />
-      </form>
-      <Choice label="Profile" choices={profiles} value={chat.profile} onChange={(profile) => change({ profile })} />
-      <Choice
-        label="Exposure of tools"
-        choices={exposures}
-        value={chat.exposure}
-        onChange={(exposure) => change({ exposure })}
-      />
-      <DeleteButton onDelete={() => act(() => deleteChat(connection, chat.id))} />
+        <DeleteButton onDelete={() => act(() => deleteChat(connection, chat.id))} />
+      </div>
       {error && (
         <span class="problem" role="alert">
           {error}

@@ -18,10 +18,12 @@ interface ItemProps {
   answer: string | undefined;
   /** Undefined if the conversation takes place elsewhere. */
   onEdit: ((item: UserItem, text: string) => void) | undefined;
+  /** For a problem that ended the last run. */
+  onRetry: (() => void) | undefined;
 }
 
 export const ItemView = memo(
-  ({ item, tool, question, answer, onEdit }: ItemProps): VNode | null => {
+  ({ item, tool, question, answer, onEdit, onRetry }: ItemProps): VNode | null => {
     switch (item.kind) {
       case 'user':
         return <UserMessage item={item} onEdit={onEdit} />;
@@ -41,20 +43,26 @@ export const ItemView = memo(
         return tool ? <ToolCallView tool={tool} question={question} answer={answer} /> : null;
       case 'problem':
         return (
-          <p class="problem" role="alert">
+          <div class="problem" role="alert">
             {item.text}
-          </p>
+            {onRetry && (
+              <button type="button" class="quiet" onClick={onRetry}>
+                Try again
+              </button>
+            )}
+          </div>
         );
       case 'note':
         return <p class="note">{item.text}</p>;
     }
   },
-  // onEdit does the same whenever it was made
+  // onEdit and onRetry do the same whenever they were made
   (before, after) =>
     before.item === after.item &&
     before.tool === after.tool &&
     before.question === after.question &&
-    before.answer === after.answer,
+    before.answer === after.answer &&
+    Boolean(before.onRetry) === Boolean(after.onRetry),
 );
 
 function UserMessage({ item, onEdit }: { item: UserItem; onEdit: ItemProps['onEdit'] }): VNode {

@@ -7,7 +7,7 @@ import type { ChatState } from '../state/model.ts';
 import { approvals, callKey, formsOf } from '../state/questions.ts';
 import { toolsOf } from '../state/trace.ts';
 import { ItemView } from './item-view.tsx';
-import type { UserItem } from './requests.ts';
+import { lastMessage, type UserItem } from './requests.ts';
 
 /** Earlier items are behind a button. */
 const SHOWN_ITEMS = 200;
@@ -33,6 +33,7 @@ export function Items({ chat, onEdit }: ItemsProps): VNode {
   const isAsked = [...questions.values()].some(({ chatId }) => chatId === chat.info.id);
   const earlier = Math.max(0, chat.items.length - count);
   const last = chat.items.at(-1);
+  const asker = lastMessage(chat);
   const finished = last?.kind === 'answer' && !last.isStreaming ? last.text : '';
   return (
     <>
@@ -58,6 +59,7 @@ export function Items({ chat, onEdit }: ItemsProps): VNode {
               question={asked.get(call)}
               answer={answers.get(call)?.text}
               onEdit={onEdit}
+              onRetry={item === last && asker && onEdit ? () => onEdit(asker, asker.text) : undefined}
             />
           );
         })}

@@ -29,7 +29,7 @@ export function CostView(): VNode {
                   <th class="number">Calls</th>
                   <th class="number">Failed</th>
                   <th class="number">Median time</th>
-                  <th class="number">Longest</th>
+                  <th class="number minor">Longest</th>
                 </tr>
               </thead>
               <tbody>
@@ -39,7 +39,7 @@ export function CostView(): VNode {
                     <td class="number">{each.calls}</td>
                     <td class="number">{each.failed}</td>
                     <td class="number">{duration(each.medianMs)}</td>
-                    <td class="number">{duration(each.longestMs)}</td>
+                    <td class="number minor">{duration(each.longestMs)}</td>
                   </tr>
                 ))}
               </tbody>
@@ -75,10 +75,10 @@ function CostTable({ title, name, rows }: CostTableProps): VNode | null {
           <thead>
             <tr>
               <th>{name}</th>
-              <th class="number">Runs</th>
-              <th class="number">Model calls</th>
+              <th class="number minor">Runs</th>
+              <th class="number minor">Model calls</th>
               <th class="number">Tokens in</th>
-              <th class="number">from the cache</th>
+              <th class="number minor">Cached</th>
               <th class="number">Tokens out</th>
               <th class="number">Cost</th>
             </tr>
@@ -87,10 +87,10 @@ function CostTable({ title, name, rows }: CostTableProps): VNode | null {
             {rows.map((each) => (
               <tr key={each.name}>
                 <td>{each.name}</td>
-                <td class="number">{each.runs}</td>
-                <td class="number">{each.modelCalls}</td>
+                <td class="number minor">{each.runs}</td>
+                <td class="number minor">{each.modelCalls}</td>
                 <td class="number">{each.inputTokens.toLocaleString('en')}</td>
-                <td class="number">{each.cachedInputTokens.toLocaleString('en')}</td>
+                <td class="number minor">{each.cachedInputTokens.toLocaleString('en')}</td>
                 <td class="number">{each.outputTokens.toLocaleString('en')}</td>
                 <td class="number">{dollars(each.costUsd)}</td>
               </tr>

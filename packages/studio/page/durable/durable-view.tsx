@@ -37,9 +37,9 @@ function AllRuns(): VNode {
               <tr>
                 <th>Input</th>
                 <th>Status</th>
-                <th>Agent</th>
-                <th>Updated</th>
-                <th class="number">Steps</th>
+                <th class="minor">Agent</th>
+                <th class="minor">Updated</th>
+                <th class="number minor">Steps</th>
                 <th class="number">Cost</th>
               </tr>
             </thead>
@@ -52,9 +52,9 @@ function AllRuns(): VNode {
                     </a>
                   </td>
                   <td class={run.status === 'failed' ? 'bad' : ''}>{run.status}</td>
-                  <td>{run.agent}</td>
-                  <td>{clock(run.updatedAt)}</td>
-                  <td class="number">{run.steps}</td>
+                  <td class="minor">{run.agent}</td>
+                  <td class="minor">{clock(run.updatedAt)}</td>
+                  <td class="number minor">{run.steps}</td>
                   <td class="number">{run.steps > 0 ? dollars(run.costUsd) : ''}</td>
                 </tr>
               ))}

@@ -4,55 +4,64 @@ import { useState } from 'preact/hooks';
 
 const FIRST_ITEMS = 50;
 const FIRST_CHARACTERS = 600;
+/** Objects inside others are open at first if they are small. */
+const FEW_ITEMS = 5;
+const OPEN_DEPTH = 4;
 
-export function JsonTree({ value, depth = 0 }: { value: unknown; depth?: number }): VNode {
+export function JsonTree({ value }: { value: unknown }): VNode {
+  const entries = entriesOf(value);
+  if (!entries || entries.length === 0) return <Leaf value={value} />;
+  return <JsonFields entries={entries} depth={0} />;
+}
+
+type Entries = [name: string, value: unknown][];
+
+/** Undefined for values without parts. */
+function entriesOf(value: unknown): Entries | undefined {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : undefined;
+}
+
+function Leaf({ value }: { value: unknown }): VNode {
   if (typeof value === 'string') return <JsonText text={value} />;
-  if (typeof value !== 'object' || value === null)
-    return <span class="json-literal">{JSON.stringify(value) ?? '–'}</span>;
-  const entries = Object.entries(value);
-  const brackets = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
-  if (entries.length === 0) return <span class="json-literal">{brackets.join('')}</span>;
-  if (depth === 0 && entries.length <= FIRST_ITEMS) return <JsonFields entries={entries} depth={depth} />;
-  return (
-    <JsonEntries entries={entries} isOpen={depth < 2} depth={depth} label={brackets.join(` ${entries.length} `)} />
-  );
+  return <span class="json-literal">{JSON.stringify(value) ?? '–'}</span>;
 }
 
-interface Entries {
-  entries: [string, unknown][];
-  isOpen: boolean;
-  depth: number;
-  label: string;
-}
-
-function JsonEntries({ entries, isOpen: isOpenAtFirst, depth, label }: Entries): VNode {
-  const [isOpen, setOpen] = useState(isOpenAtFirst);
+function JsonFields({ entries, depth }: { entries: Entries; depth: number }): VNode {
   const [count, setCount] = useState(FIRST_ITEMS);
   return (
-    <details class="json" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{label}</summary>
-      {isOpen && <JsonFields entries={entries.slice(0, count)} depth={depth} />}
-      {isOpen && entries.length > count && (
-        <button type="button" class="quiet" onClick={() => setCount(count * 4)}>
-          {entries.length - count} more
-        </button>
+    <ul class="plain json">
+      {entries.slice(0, count).map(([name, value]) => (
+        <li key={name}>
+          <JsonField name={name} value={value} depth={depth} />
+        </li>
+      ))}
+      {entries.length > count && (
+        <li>
+          <button type="button" class="quiet" onClick={() => setCount(count * 4)}>
+            {entries.length - count} more
+          </button>
+        </li>
       )}
-    </details>
+    </ul>
   );
 }
 
-function JsonFields({ entries, depth }: Pick<Entries, 'entries' | 'depth'>): VNode {
+function JsonField({ name, value, depth }: { name: string; value: unknown; depth: number }): VNode {
+  const parts = entriesOf(value) ?? [];
+  const [isOpen, setOpen] = useState(depth === 0 || (depth < OPEN_DEPTH && parts.length <= FEW_ITEMS));
+  if (parts.length === 0)
+    return (
+      <div class="json-field">
+        <span class="json-name">{name}</span> <Leaf value={value} />
+      </div>
+    );
   return (
-    <dl class="json">
-      {entries.map(([key, item]) => (
-        <div key={key}>
-          <dt>{key}</dt>
-          <dd>
-            <JsonTree value={item} depth={depth + 1} />
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <span class="json-name">{name}</span> {Array.isArray(value) ? `[${parts.length}]` : `{${parts.length}}`}
+      </summary>
+      {isOpen && <JsonFields entries={parts} depth={depth + 1} />}
+    </details>
   );
 }
 

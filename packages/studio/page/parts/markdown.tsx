@@ -78,7 +78,15 @@ function draw(node: MdNode): ComponentChildren {
       return (
         <Wide label="Table">
           <table>
-            <thead>{all(node.children.slice(0, 1))}</thead>
+            <thead>
+              {node.children.slice(0, 1).map((row) => (
+                <tr key="head">
+                  {row.children.map((cell, index) => (
+                    <th key={index}>{all(cell.children)}</th>
+                  ))}
+                </tr>
+              ))}
+            </thead>
             <tbody>{all(node.children.slice(1))}</tbody>
           </table>
         </Wide>

@@ -30,6 +30,7 @@ function Part({ part }: { part: ResultPart }): VNode {
 type Row = Record<string, unknown>;
 const MAX_COLUMNS = 8;
 const MAX_ROWS = 100;
+const SHORT = 30;
 
 /** The columns of a list of objects with the same simple fields; undefined for other values. */
 function columnsOf(value: unknown): string[] | undefined {
@@ -59,7 +60,7 @@ function Rows({ columns, rows }: { columns: string[]; rows: readonly Row[] }): V
           {rows.map((row, index) => (
             <tr key={index}>
               {columns.map((name) => (
-                <td key={name}>{String(row[name])}</td>
+                <Cell key={name} text={String(row[name])} />
               ))}
             </tr>
           ))}
@@ -67,6 +68,11 @@ function Rows({ columns, rows }: { columns: string[]; rows: readonly Row[] }): V
       </table>
     </Wide>
   );
+}
+
+/** Short ones, such as dates, stay on one line. */
+function Cell({ text }: { text: string }): VNode {
+  return <td class={text.length <= SHORT ? 'short' : ''}>{text}</td>;
 }
 
 /** Undefined if it is not an object or a list. */

@@ -8,12 +8,13 @@ import { answeringCall, modelKey, modelName, toolKey, usageOf } from '../state/t
 
 export function CompareView({ ids }: { ids: readonly string[] }): VNode {
   const known = useKnown();
-  const runs = ids.flatMap((id) => known.runs.get(id) ?? []);
+  const found = ids.flatMap((id) => known.runs.get(id) ?? []);
+  const runs = found.sort((a, b) => a.startedAt - b.startedAt);
   if (runs.length < 2) return <p class="problem">One of these runs is no longer kept.</p>;
   const steps = Math.max(...runs.map((run) => run.steps.length));
   return (
     <section class="page wide-page">
-      <p>
+      <p class="trail">
         <a href={address('runs')}>All runs</a>
       </p>
       <h1>Two runs</h1>
@@ -86,7 +87,7 @@ function Step({ run, step }: StepProps): VNode {
           <li key={tool.id}>
             <a href={address('runs', run.id, toolKey(run, step, tool))}>{tool.name}</a>{' '}
             <span class={tool.isError ? 'bad' : 'good'}>{tool.isError ? 'failed' : '✓'}</span>{' '}
-            <span class="soft cut">{JSON.stringify(tool.arguments)}</span>
+            <span class="soft">{JSON.stringify(tool.arguments)}</span>
           </li>
         ))}
       </ul>

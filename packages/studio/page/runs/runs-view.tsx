@@ -70,10 +70,10 @@ function AllRuns({ isGone }: { isGone: boolean }): VNode {
                   <span class="hidden">Compare</span>
                 </th>
                 <th>Input</th>
-                <th>Agent</th>
-                <th>Started</th>
+                <th class="minor">Agent</th>
+                <th class="minor">Started</th>
                 <th class="number">Time</th>
-                <th class="number">Tokens</th>
+                <th class="number minor">Tokens</th>
                 <th class="number">Cost</th>
               </tr>
             </thead>
@@ -114,10 +114,10 @@ function RunRow({ run, usage: { inputTokens, outputTokens, costUsd }, isMarked, 
         </a>
         {error !== undefined && <span class="bad"> {error}</span>}
       </td>
-      <td>{agentName}</td>
-      <td>{clock(startedAt)}</td>
+      <td class="minor">{agentName}</td>
+      <td class="minor">{clock(startedAt)}</td>
       <td class="number">{endedAt === undefined ? 'running' : duration(endedAt - startedAt)}</td>
-      <td class="number">{(inputTokens + outputTokens).toLocaleString('en')}</td>
+      <td class="number minor">{(inputTokens + outputTokens).toLocaleString('en')}</td>
       <td class="number">{dollars(costUsd)}</td>
     </tr>
   );

@@ -92,6 +92,7 @@ export function Waterfall({ rows, selected, onSelect }: WaterfallProps): VNode {
           >
             <span class="row-label" style={{ paddingLeft: `${row.depth * 0.8}rem` }}>
               {row.label} {row.isFailed && <span class="small">{row.note}</span>}
+              {row.kind === 'model' && <Tokens row={row} />}
             </span>
             <span class="row-bar">
               <Bar row={row} start={start} end={end} />
@@ -114,6 +115,16 @@ function Axis({ ms }: { ms: number }): VNode {
         ))}
       </span>
     </div>
+  );
+}
+
+function Tokens({ row: { step, key } }: { row: Row }): VNode | null {
+  if (!step || step.inputTokens === undefined || !key.endsWith('model')) return null;
+  const { inputTokens, outputTokens = 0 } = step;
+  return (
+    <span class="row-tokens">
+      {inputTokens.toLocaleString('en')} → {outputTokens.toLocaleString('en')}
+    </span>
   );
 }
 

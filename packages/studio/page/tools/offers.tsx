@@ -103,6 +103,7 @@ function PromptForm({ prompt, path }: { prompt: ServerOffers['prompts'][number];
 function Result({ label, ask }: { label: string; ask(): Promise<unknown> }): VNode {
   const { error, isBusy, act } = useAction();
   const [result, setResult] = useState<unknown>();
+  const texts = textsIn(result);
   return (
     <>
       <button type="button" disabled={isBusy} onClick={() => act(async () => setResult(await ask()))}>
@@ -113,12 +114,12 @@ function Result({ label, ask }: { label: string; ask(): Promise<unknown> }): VNo
           {error}
         </p>
       )}
-      {textsIn(result).map((text, index) => (
+      {texts.map((text, index) => (
         <p key={index}>
           <JsonText text={text} />
         </p>
       ))}
-      {result !== undefined && <JsonTree value={result} />}
+      {result !== undefined && texts.length === 0 && <JsonTree value={result} />}
     </>
   );
 }

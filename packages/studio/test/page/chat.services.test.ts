@@ -156,7 +156,7 @@ test('a run that crashes in the middle says why, also after the page was loaded 
     await page.locator('details.tool').waitFor();
     await page.getByRole('option', { name: /^step 2/ }).waitFor();
   }
-  await page.getByRole('button', { name: 'Try again' }).waitFor();
+  await page.getByRole('alert').getByRole('button', { name: 'Try again' }).waitFor();
   expect(refunds).toHaveLength(1);
 });
 
