@@ -1,7 +1,8 @@
 // Reads and changes Markdown: links, headings, titles.
 
 /** Matches links and images, and also code, in which they must be ignored. */
-const codeOrLink = /^(?:`{3,}|~{3,})[\s\S]*?^(?:`{3,}|~{3,})|`[^`\n]+`|(!?)\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s]+)\)/gm;
+const codeOrLink =
+  /^(?:`{3,}|~{3,})[\s\S]*?^(?:`{3,}|~{3,})|`[^`\n]+`|(!?)\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s]+)((?: "[^"\n]*")?)\)/gm;
 
 export interface Link {
   label: string;
@@ -17,10 +18,10 @@ export function linksOf(text: string): Link[] {
 
 /** Replaces the target of each link inside this repository. If `change` returns undefined, only the label stays. */
 export function withLinks(text: string, change: (link: Link) => string | undefined): string {
-  return text.replace(codeOrLink, (whole, bang: string, label: string, target: string | undefined) => {
+  return text.replace(codeOrLink, (whole, bang: string, label: string, target: string | undefined, title: string) => {
     if (target === undefined || isExternal(target)) return whole;
     const changed = change({ label, target, isImage: bang === '!' });
-    return changed === undefined ? label : `${bang}[${label}](${changed})`;
+    return changed === undefined ? label : `${bang}[${label}](${changed}${title})`;
   });
 }
 

@@ -111,6 +111,17 @@ test('the table of more tools lists those of every group in order with group and
   expect(page).toContain(`and ${optional.length} more`);
 });
 
+test.each(['mattermost', 'mattermost-bot'])('each yes in docs/%s.md names a test', (name) => {
+  const docs = new URL('../../../../docs/', import.meta.url);
+  const [, comparison = ''] = readFileSync(new URL(`${name}.md`, docs), 'utf8').split('\n## Compared\n');
+  const proofs = [...comparison.matchAll(/\[yes\]\((\S+) "([^"]+)"\)/g)];
+  expect(proofs.length).toBe(comparison.match(/\| \[?yes\b.*\|.*\|$/gm)?.length);
+  expect(proofs.length).toBeGreaterThan(10);
+  const isTest = ([, file = '', title = '']: string[]) =>
+    readFileSync(new URL(file, docs), 'utf8').includes(`'${title}'`);
+  expect(proofs.filter((proof) => !isTest(proof)).map(([link]) => link)).toEqual([]);
+});
+
 test('client configurations are JSON, and those that start the server are valid', () => {
   const blocks = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = '']) => JSON.parse(json));
   const entries = blocks.map(({ mcpServers, servers }) => (mcpServers ?? servers).mattermost);
