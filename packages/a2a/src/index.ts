@@ -8,8 +8,9 @@ export type {
   TaskRunQuestion,
   TaskRuns,
 } from 'pocket-agent';
+export type { DeviceLogin } from './client/oauth-tokens.ts';
 export { remoteAgent } from './remote/remote-agent.ts';
-export type { RemoteAgentOptions } from './remote/remote-agent-options.ts';
+export type { LoginStore, RemoteAgentOptions, RemoteOAuth } from './remote/remote-agent-options.ts';
 export { A2aServer } from './server/server.ts';
 export { generateSigningKey, type SigningKey } from './signing/signing-key.ts';
 export type { KeyList, SigningOptions } from './signing/signing-keys.ts';

@@ -498,7 +498,7 @@ describe('a third-party agent', () => {
     await expect(again()).rejects.toThrow('refused the credentials');
     expect(warnings).toEqual([error.message]);
     await expect((await call({ url })).result).rejects.toThrow(
-      /requires credentials \(401\): set "token" or "headers"\.$/,
+      /requires credentials \(401\): set "token", "oauth" or "headers"\.$/,
     );
   });
 });

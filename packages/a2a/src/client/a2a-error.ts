@@ -13,6 +13,8 @@ export type A2aErrorCode =
   | 'RATE_LIMITED'
   /** The agent refused the kind or the size of the input. */
   | 'INPUT_INVALID'
+  /** The token server refused to issue a token. */
+  | 'AUTH_FAILED'
   | 'TASK_UNKNOWN'
   /** The agent does not follow the specification. */
   | 'PROTOCOL'

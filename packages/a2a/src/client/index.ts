@@ -34,6 +34,8 @@ export {
 } from './endpoint.ts';
 export { type FollowOptions, followTask } from './follow-task.ts';
 export { INPUT_SCHEMA_EXTENSION, inputSchemaOf, makeSchemaCheck, type SchemaCheck } from './input-schema.ts';
+export { type ClientCredentials, type DeviceGrant, type DeviceLogin, OAuthTokens } from './oauth-tokens.ts';
 export { readUpdate } from './read-json.ts';
+export { type Requirement, type Scheme, type Security, securityOf } from './security.ts';
 export { TaskCollector } from './task-collector.ts';
 export type { OutgoingMessage, PushAddress } from './write-request.ts';

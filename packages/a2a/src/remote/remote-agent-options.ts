@@ -1,18 +1,46 @@
 // The options of `remoteAgent()`.
 import {
   booleanRule,
+  functionRule,
+  hasMethods,
   httpUrlHint,
   type Logger,
   nonEmptyRule,
   OptionSet,
+  objectRule,
   PocketError,
   positiveNumber,
   secretStringMap,
+  stringList,
   stringRule,
 } from '@pocket-agent/kit';
 import type { Capability } from 'pocket-agent';
 import { capabilities, isCapability } from 'pocket-agent/internal';
+import type { DeviceLogin } from '../client/oauth-tokens.ts';
 import { publicPart, type SigningKey } from '../signing/signing-key.ts';
+
+/** An OAuth client of this program, for a remote agent. */
+export interface RemoteOAuth {
+  clientId: string;
+  /** Without `onLogin` the program gets a token for itself with it (client credentials). */
+  clientSecret?: string;
+  scopes?: readonly string[];
+  /** Default: that of the card, if it is on the host of the agent or in `allowHosts`. */
+  tokenUrl?: string;
+  /** Like `tokenUrl`, for the device authorization endpoint. */
+  deviceUrl?: string;
+  /** Shows the person where to log in (device flow). Each `caller` of a run has a login of its own. */
+  onLogin?(login: DeviceLogin & { caller?: string }): void | Promise<void>;
+  /** Keeps the refresh tokens of logins, so that they outlive the process. */
+  logins?: LoginStore;
+}
+
+/** Keeps one secret string for each caller. */
+export interface LoginStore {
+  read(caller: string | undefined): string | undefined | Promise<string | undefined>;
+  /** Undefined removes it. */
+  write(caller: string | undefined, secret: string | undefined): void | Promise<void>;
+}
 
 /** How to reach a remote agent, and how it appears as a tool. */
 export interface RemoteAgentOptions {
@@ -23,6 +51,8 @@ export interface RemoteAgentOptions {
   /** Bearer token, sent to the origin of `url` only. */
   token?: string;
   headers?: Readonly<Record<string, string>>;
+  /** Instead of `token`: tokens from an OAuth server, renewed when they expire. They go where `token` would go. */
+  oauth?: RemoteOAuth;
   /** Time for one message and its answer. Default 600,000. */
   timeoutMs?: number;
   /** How long a run waits for the card before it continues without this agent, which joins later. Default 10,000. */
@@ -49,11 +79,25 @@ export interface RemoteAgentOptions {
   logger?: Logger;
 }
 
+const oauthOptions = new OptionSet<RemoteOAuth>('oauth', {
+  clientId: nonEmptyRule,
+  clientSecret: { ...nonEmptyRule, isSecret: true },
+  scopes: stringList,
+  tokenUrl: stringRule,
+  deviceUrl: stringRule,
+  onLogin: functionRule,
+  logins: {
+    expected: '{ read(caller), write(caller, secret) }',
+    accepts: (value) => hasMethods(value, 'read', 'write'),
+  },
+});
+
 const remoteAgentOptions = new OptionSet<RemoteAgentOptions>('remoteAgent', {
   url: stringRule,
   name: stringRule,
   token: { ...stringRule, isSecret: true },
   headers: secretStringMap,
+  oauth: { ...objectRule, isSecret: true },
   timeoutMs: positiveNumber,
   waitMs: positiveNumber,
   allowHosts: { expected: 'a list of hosts', accepts: Array.isArray },
@@ -68,6 +112,14 @@ const remoteAgentOptions = new OptionSet<RemoteAgentOptions>('remoteAgent', {
 export function checkRemoteAgentOptions(options: RemoteAgentOptions): void {
   remoteAgentOptions.check(options);
   const { url = '', trustedKeys = [] } = options;
+  if (options.oauth) {
+    oauthOptions.check(options.oauth);
+    const { clientId, clientSecret, onLogin } = options.oauth;
+    if (!clientId || (!clientSecret && !onLogin))
+      throw new PocketError('CONFIG_INVALID', 'oauth of remoteAgent needs a clientId, and a clientSecret or onLogin.');
+    if (options.token !== undefined)
+      throw new PocketError('CONFIG_INVALID', 'remoteAgent takes either "token" or "oauth".');
+  }
   trustedKeys.forEach(publicPart); // throws for a key that cannot be used
   const hint = httpUrlHint(url);
   if (!hint) return;

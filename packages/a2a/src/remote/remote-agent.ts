@@ -135,7 +135,7 @@ class RemoteAgent implements ToolSource {
     const { folder } = this.#options;
     if (typeof message !== 'string')
       throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.#label} needs a string "message".`);
-    const conversation = this.#conversations.forCall(context);
+    const conversation = this.#conversations.forCall(context, this.#options.oauth?.onLogin !== undefined);
     let to = recipientOf(conversation, taskId === undefined ? undefined : String(taskId), this.#label);
     let parts: Part[] = [
       { text: message },
@@ -208,7 +208,9 @@ class RemoteAgent implements ToolSource {
     const onProgress = (text: string) => context.progress({ progress: ++progress, message: text });
     const link = await abortable(this.#open(), context.signal);
     const maxBytes = this.#options.folder === undefined ? this.#maxResultBytes : MAX_STRING_BYTES;
-    const call = new RemoteCall(link, { signal: context.signal, maxBytes, onProgress });
+    const client = await link.clientFor({ caller: context.caller, signal: context.signal, onProgress });
+    const { isStreaming } = link;
+    const call = new RemoteCall({ client, isStreaming }, { signal: context.signal, maxBytes, onProgress });
     try {
       await call.send(message);
       const { approvals = false } = this.#options;
@@ -235,7 +237,7 @@ class RemoteAgent implements ToolSource {
   }
 
   #open(): Promise<RemoteLink> {
-    const { url, token, headers = {}, allowHosts = [], trustedKeys, folder } = this.#options;
+    const { url, token, headers = {}, allowHosts = [], trustedKeys, folder, oauth } = this.#options;
     const all = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
     this.#link ??= import('./remote-link.ts')
       .then(({ openLink }) => {
@@ -246,9 +248,10 @@ class RemoteAgent implements ToolSource {
         });
         // JSON may write one byte of a string in six
         const maxStringBytes = folder === undefined ? 6 * (this.#maxResultBytes + 1) : MAX_STRING_BYTES;
-        return openLink({ url, headers: all, allowHosts, maxStringBytes, trustedKeys }, deadline.signal).finally(() =>
-          deadline.release(),
-        );
+        return openLink(
+          { url, headers: all, allowHosts, maxStringBytes, trustedKeys, oauth, closing: this.#closing.signal },
+          deadline.signal,
+        ).finally(() => deadline.release());
       })
       .then((link) => {
         this.#failedAt = undefined;

@@ -1,12 +1,12 @@
 // One message to a remote agent, followed until the agent has an answer or a question. A broken stream is resumed and a
 // busy agent is asked again later, so that the task is not lost.
 import { delay, errorText, onAbort, PocketError } from '@pocket-agent/kit';
+import type { A2aClient } from '../client/a2a-client.ts';
 import { A2aError } from '../client/a2a-error.ts';
 import { followTask } from '../client/follow-task.ts';
 import { TaskCollector } from '../client/task-collector.ts';
 import type { OutgoingMessage } from '../client/write-request.ts';
 import { isAtRest, OMITTED, type Part, textOfParts, type Update } from '../wire/task.ts';
-import type { RemoteLink } from './remote-link.ts';
 
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 5_000;
@@ -14,6 +14,11 @@ const MAX_WAIT_MS = 5_000;
 const MAX_REQUESTED_WAIT_MS = 60_000;
 const MAX_FAILURES = 6;
 const CANCEL_MS = 5_000;
+
+interface CalledAgent {
+  client: A2aClient;
+  isStreaming: boolean;
+}
 
 interface RemoteCallOptions {
   signal: AbortSignal;
@@ -24,22 +29,22 @@ interface RemoteCallOptions {
 }
 
 export class RemoteCall {
-  readonly #link: RemoteLink;
+  readonly #agent: CalledAgent;
   readonly #signal: AbortSignal;
   readonly #onProgress: (text: string) => void;
   readonly collected: TaskCollector;
   /** The stream left out a part that is too large for it; the task has it. */
   #hasOmitted = false;
 
-  constructor(link: RemoteLink, { signal, maxBytes, onProgress }: RemoteCallOptions) {
-    this.#link = link;
+  constructor(agent: CalledAgent, { signal, maxBytes, onProgress }: RemoteCallOptions) {
+    this.#agent = agent;
     this.#signal = signal;
     this.#onProgress = onProgress;
     this.collected = new TaskCollector({ maxBytes });
   }
 
   async send(message: OutgoingMessage): Promise<void> {
-    const { client, isStreaming } = this.#link;
+    const { client, isStreaming } = this.#agent;
     const stream = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const release = onAbort(this.#signal, (reason) => {
@@ -69,7 +74,7 @@ export class RemoteCall {
   async reply(message: OutgoingMessage): Promise<void> {
     try {
       // the message names its question, so it counts once even if it is sent twice
-      this.#take(await this.#withRetries(() => this.#link.client.send(message, this.#signal)));
+      this.#take(await this.#withRetries(() => this.#agent.client.send(message, this.#signal)));
     } catch (error) {
       if (!(error instanceof A2aError && error.rpcCode !== undefined)) throw error;
       await this.refresh();
@@ -80,14 +85,14 @@ export class RemoteCall {
   async refresh(): Promise<void> {
     const { taskId } = this.collected;
     if (!taskId) return;
-    const task = await this.#withRetries(() => this.#link.client.getTask(taskId, this.#signal));
+    const task = await this.#withRetries(() => this.#agent.client.getTask(taskId, this.#signal));
     this.#take({ kind: 'task', task });
   }
 
   /** Waits until the task has ended or waits for the caller. `updates` is the stream of the message. */
   async follow(updates?: AsyncIterable<Update>): Promise<void> {
     const { collected } = this;
-    const { client, isStreaming } = this.#link;
+    const { client, isStreaming } = this.#agent;
     let wait = 0;
     let isFirstStream = updates !== undefined;
     if (!collected.isAnswered)
@@ -119,7 +124,7 @@ export class RemoteCall {
   async cancel(): Promise<void> {
     const { taskId, isOver } = this.collected;
     if (!taskId || isOver) return;
-    await this.#link.client.cancelTask(taskId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});
+    await this.#agent.client.cancelTask(taskId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});
   }
 
   /** Repeats a request until it is answered: the task continues even if the agent cannot be reached. */

@@ -13,9 +13,9 @@ const MAX_CONVERSATIONS = 1_000;
 export class RemoteConversations {
   readonly #conversations = new Map<string, Conversation>();
 
-  /** Forks of an agent share its tool sources, but not their conversations. */
-  forCall({ meta }: ToolCallContext): Conversation {
-    const key = String(meta.context_id ?? '');
+  /** Forks of an agent share its tool sources, but not their conversations. `isOfCaller`: each caller has its own, too. */
+  forCall({ meta, caller = '' }: ToolCallContext, isOfCaller: boolean): Conversation {
+    const key = JSON.stringify([meta.context_id ?? '', isOfCaller ? caller : '']);
     const conversation = this.#conversations.get(key) ?? { waiting: new Map<string, string | undefined>() };
     this.#conversations.delete(key);
     this.#conversations.set(key, conversation);

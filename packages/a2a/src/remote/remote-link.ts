@@ -9,6 +9,8 @@ import { endpointOf, MAX_CARD_BYTES } from '../client/endpoint.ts';
 import { publicPart, type SigningKey } from '../signing/signing-key.ts';
 import { verifyCard } from '../signing/verify-card.ts';
 import { CARD_PATH } from '../wire/agent-card.ts';
+import type { RemoteOAuth } from './remote-agent-options.ts';
+import { type LoginCall, RemoteLogin } from './remote-login.ts';
 
 /** Size of a response before long strings in it are cut. */
 const MAX_RESPONSE_BYTES = 268_435_456;
@@ -26,13 +28,17 @@ interface RemoteLinkOptions {
   maxStringBytes: number;
   /** One of them must have signed the card. */
   trustedKeys?: readonly SigningKey[] | undefined;
+  oauth?: RemoteOAuth | undefined;
+  /** Aborted when the agent is closed. */
+  closing: AbortSignal;
 }
 
 export interface RemoteLink {
   readonly name: string;
   readonly description: string;
   readonly isStreaming: boolean;
-  readonly client: A2aClient;
+  /** The client for a call, with the credentials of its caller. */
+  clientFor(call: LoginCall): Promise<A2aClient>;
   close(): void;
 }
 
@@ -53,17 +59,23 @@ export async function openLink(options: RemoteLinkOptions, signal: AbortSignal):
       const headers = { ...(traceparent ? { traceparent } : {}), ...init.headers };
       return cutResponse(await fetch(target, { ...init, headers }), maxStringBytes);
     };
-    const client = new A2aClient({
-      endpoint,
-      authorization: authorizationFor(endpoint.url, options),
-      fetch: cutFetch,
-      clean: (text) => text.replace(/\p{C}+/gu, ' ').slice(0, MAX_REASON_LENGTH),
-    });
+    const clientWith = (authorization: Authorization) =>
+      new A2aClient({
+        endpoint,
+        authorization,
+        fetch: cutFetch,
+        clean: (text) => text.replace(/\p{C}+/gu, ' ').slice(0, MAX_REASON_LENGTH),
+      });
+    const authorization = authorizationFor(endpoint.url, options);
+    const client = clientWith(authorization);
+    const { oauth, closing } = options;
+    const login =
+      oauth && isTrusted(endpoint.url, options) && new RemoteLogin({ ...options, oauth, fetch, card, signal: closing });
     return {
       name: String(card.name),
       description: String(card.description ?? ''),
       isStreaming: isRecord(card.capabilities) && card.capabilities.streaming === true,
-      client,
+      clientFor: async (call) => (login ? clientWith(await loggedIn(login, call, authorization)) : client),
       close: () => fetch.close(),
     };
   } catch (error) {
@@ -72,18 +84,33 @@ export async function openLink(options: RemoteLinkOptions, signal: AbortSignal):
   }
 }
 
+/** Whether an address may have our credentials. */
+function isTrusted(target: URL, { url, allowHosts }: Pick<RemoteLinkOptions, 'url' | 'allowHosts'>): boolean {
+  return target.origin === new URL(url).origin || allowHosts.some((allowed) => isHost(allowed, target));
+}
+
+/** With the token of the caller beside the other headers. Each call has its own, so no caller gets the token of another. */
+async function loggedIn(login: RemoteLogin, call: LoginCall, others: Authorization): Promise<Authorization> {
+  const make = (headers: Record<string, string>): Authorization => ({
+    ...others,
+    headers: { ...others.headers, ...headers },
+    renew: async (signal) => make(await login.renew(headers, { ...call, signal })),
+  });
+  return make(await login.headers(call));
+}
+
 /** Credentials go to the origin of `url` and to `allowHosts`, whatever addresses the card names. */
 function authorizationFor(target: URL, { url, headers, allowHosts }: RemoteLinkOptions): Authorization {
-  const isTrusted = target.origin === new URL(url).origin || allowHosts.some((allowed) => isHost(allowed, target));
-  const sent = isTrusted ? headers : {};
+  const mayHave = isTrusted(target, { url, allowHosts });
+  const sent = mayHave ? headers : {};
   return { headers: sent, refused: (status, received) => refused(status, received.get('www-authenticate')) };
 
   function refused(status: number, challenge: string | null): PocketError {
     const credentials = new Headers(sent).get('authorization');
-    const reason = !isTrusted
+    const reason = !mayHave
       ? `requires credentials (${status}), which go to the origin of "url" only: add the host to "allowHosts" if it may have them.`
       : credentials === null
-        ? `requires credentials (${status}): set "token" or "headers".`
+        ? `requires credentials (${status}): set "token", "oauth" or "headers".`
         : `refused the credentials it was sent (${status}).${refusalReason(challenge, credentials)}`;
     return new PocketError('TOOL_FAILED', `${target.origin} ${reason}`, { details: { statusCode: status } });
   }

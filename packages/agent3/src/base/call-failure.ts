@@ -16,7 +16,8 @@ export function toFailure(error: unknown): CallFailure {
   return new CallFailure('PROTOCOL', 'something unexpected happened.', { cause: error });
 }
 
-function adviceFor({ cause }: A2aError): string {
+function adviceFor({ code, cause }: A2aError): string {
+  if (code === 'AUTH_FAILED') return ' Register other credentials.';
   if (!(cause instanceof FetchError)) return '';
   if (cause.code === 'PRIVATE_ADDRESS') return ' Add its host to AGENT3_ALLOW_HOSTS if it is yours.';
   return cause.code === 'REDIRECT' ? ' Register its new card.' : '';

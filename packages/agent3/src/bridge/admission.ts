@@ -1,13 +1,12 @@
 // Decides whether a call may be made (policy, budget, approval, rate limits) and connects to the agent with credentials.
 
-import { A2aClient, type Endpoint, endpointOf, INPUT_SCHEMA_EXTENSION } from '@pocket-agent/a2a/client';
+import { A2aClient, type Endpoint, endpointOf, INPUT_SCHEMA_EXTENSION, OAuthTokens } from '@pocket-agent/a2a/client';
 import { type HttpFetch, isHost } from '@pocket-agent/http/fetch';
 import { isRecord, recordsIn } from '@pocket-agent/kit';
 import { CallFailure, suggestsStaleCard } from '../base/call-failure.ts';
 import type { CallErrorCode, CallRequest } from '../base/calls.ts';
 import { cleanLine, type Redactor } from '../base/clean-text.ts';
 import { authorize, secretsOf } from '../credentials/authorization.ts';
-import { OAuthTokens } from '../credentials/oauth-tokens.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 import type { ConnectedAgent, FoundAgent, PendingCall } from './pending-call.ts';
 import { checkAgent, checkHost } from './policy.ts';

@@ -1,11 +1,17 @@
 // Chooses the credentials of a call: those the card requires, and only for the host they are registered for.
 
-import type { Authorization } from '@pocket-agent/a2a/client';
-import { type Endpoint, endpointOf } from '@pocket-agent/a2a/client';
+import {
+  A2aError,
+  type Authorization,
+  type Endpoint,
+  endpointOf,
+  type OAuthTokens,
+  type Requirement,
+  type Scheme,
+  securityOf,
+} from '@pocket-agent/a2a/client';
 import type { Credential, ListedAgent } from '../base/agents.ts';
-import { CallFailure } from '../base/call-failure.ts';
-import type { OAuthTokens } from './oauth-tokens.ts';
-import { type Requirement, type Scheme, securityOf } from './security.ts';
+import { CallFailure, toFailure } from '../base/call-failure.ts';
 
 interface AuthorizeOptions {
   agent: ListedAgent;
@@ -170,7 +176,9 @@ async function apply(
       case 'oauth2': {
         const tokenUrl = tokenUrlOf(credential, scheme, options);
         const request = { ...credential, tokenUrl, scopes: credential.scopes ?? scopes };
-        const token = await options.tokens.get(request, options.signal);
+        const token = await options.tokens.get(request, options.signal).catch((error) => {
+          throw error instanceof A2aError ? toFailure(error) : error;
+        });
         options.conceal([token]);
         authorization.headers.authorization = `Bearer ${token}`;
         fetched.push(token);

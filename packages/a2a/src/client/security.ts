@@ -1,18 +1,19 @@
 // Reads the security schemes and requirements of a card, in A2A 1.0 and 0.3.
 
 import { isRecord, nonEmptyString, recordsIn, stringsIn } from '@pocket-agent/kit';
-import type { CardJson } from '../base/agents.ts';
 
+/** How a card wants callers to authenticate. */
 export type Scheme =
   | { type: 'apiKey'; place: 'header' | 'query' | 'cookie'; name: string }
   | { type: 'bearer' }
   | { type: 'basic' }
-  | { type: 'oauth2'; tokenUrl?: string }
+  | { type: 'oauth2'; tokenUrl?: string; device?: { deviceUrl: string; tokenUrl: string } }
   | { type: 'other' };
 
 /** Scheme names with their scopes; a call must satisfy all of them. */
 export type Requirement = Record<string, string[]>;
 
+/** The security schemes and requirements of a card. */
 export interface Security {
   schemes: Map<string, Scheme>;
   /** A call must satisfy one of these. */
@@ -21,7 +22,8 @@ export interface Security {
   isDeclared: boolean;
 }
 
-export function securityOf(card: CardJson, skillId: string | undefined): Security {
+/** Reads them for the whole agent, or for one of its skills. */
+export function securityOf(card: Record<string, unknown>, skillId: string | undefined): Security {
   const schemes = new Map<string, Scheme>();
   for (const [name, scheme] of Object.entries(isRecord(card.securitySchemes) ? card.securitySchemes : {}))
     schemes.set(name, readScheme(scheme));
@@ -63,8 +65,15 @@ function readScheme(value: unknown): Scheme {
     case 'oauth2':
     case 'oauth2SecurityScheme': {
       const flows = isRecord(fields.flows) ? fields.flows : {};
-      const flow = flows.$case === 'clientCredentials' ? flows.value : flows.clientCredentials;
-      return { type: 'oauth2', tokenUrl: isRecord(flow) ? nonEmptyString(flow.tokenUrl) : undefined };
+      const flowOf = (name: string) => (flows.$case === name ? flows.value : flows[name]);
+      const [credentials, device] = [flowOf('clientCredentials'), flowOf('deviceCode')];
+      return {
+        type: 'oauth2',
+        ...(isRecord(credentials) ? { tokenUrl: nonEmptyString(credentials.tokenUrl) } : {}),
+        ...(isRecord(device)
+          ? { device: { deviceUrl: String(device.deviceAuthorizationUrl), tokenUrl: String(device.tokenUrl) } }
+          : {}),
+      };
     }
     case 'openIdConnect':
     case 'openIdConnectSecurityScheme':
