@@ -97,6 +97,7 @@ export class LocalDiscord {
       },
     });
     this.#server = createServer((request, response) => void this.#rest.handle(request, response));
+    this.#server.keepAliveTimeout = 65_000; // a request on its way fails if the server ends its idle connection
     this.#server.on('upgrade', (request, socket, head) => this.gateway.upgrade(request, socket, head));
   }
 

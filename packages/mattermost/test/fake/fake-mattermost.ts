@@ -179,6 +179,7 @@ export async function startFakeMattermost(options: FakeOptions = {}): Promise<Fa
   const core = new HttpCore(world, routes, options.rateLimit && new RateLimit(options.rateLimit));
   const sockets = new Sockets(world, (authorization) => core.userOf(authorization));
   const server = options.tls ? createSecureServer(options.tls, core.listener) : createServer(core.listener);
+  server.keepAliveTimeout = 65_000; // a request on its way fails if the server ends its idle connection
   server.on('upgrade', sockets.upgrade);
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const address = server.address();
