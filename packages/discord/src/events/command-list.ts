@@ -9,8 +9,10 @@ import { messageApps } from '../commands/message-apps.ts';
 import { modelCommand } from '../commands/model.ts';
 import { scheduleCommand } from '../commands/schedule.ts';
 import { setupCommand } from '../commands/setup/setup.ts';
+import { skillsCommand } from '../commands/skills.ts';
 import { summarizeCommand } from '../commands/summarize.ts';
 import { sweepCommand } from '../commands/sweep.ts';
+import { usageCommand } from '../commands/usage.ts';
 
 export { messageApps };
 
@@ -18,10 +20,12 @@ export const chatCommands: readonly ChatCommand[] = [
   askCommand,
   agentCommand,
   modelCommand,
+  skillsCommand,
   summarizeCommand,
   scheduleCommand,
   sweepCommand,
   costCommand,
+  usageCommand,
   memoryCommand,
   helpCommand,
   setupCommand,

@@ -13,6 +13,10 @@ export interface Spent {
   runs: number;
 }
 
+export interface SpentDay extends Spent {
+  day: string;
+}
+
 export interface Spender {
   userId: string;
   guildId: string | null;
@@ -23,6 +27,8 @@ interface Budgets {
   /** Set by the operator of the bot. */
   operator?: DailyBudget | undefined;
 }
+
+const DAY_MS = 24 * 3_600_000;
 
 export class Spending {
   readonly #db: BotDatabase;
@@ -59,6 +65,20 @@ export class Spending {
     return this.#of(`guild:${guildId}:user:${userId}`);
   }
 
+  /** The last days of a user or a guild, oldest first, today included; days without spending too. */
+  async history(spender: { userId: string } | { guildId: string }, days: number): Promise<SpentDay[]> {
+    const who = 'userId' in spender ? `user:${spender.userId}` : `guild:${spender.guildId}`;
+    const dates = Array.from({ length: days }, (_, index) => dateOf(Date.now() - (days - 1 - index) * DAY_MS));
+    const rows = await this.#db
+      .selectFrom('discord_spending')
+      .selectAll()
+      .where('who', '=', who)
+      .where('day', '>=', dates[0] ?? '')
+      .execute();
+    const byDay = new Map(rows.map((row) => [row.day, row]));
+    return dates.map((day) => ({ day, ...spentOf(byDay.get(day)) }));
+  }
+
   /** Dollars left; undefined without a budget. Guild budgets count spending in the guild, the operator's count all. */
   async remaining({ userId, guildId }: Spender, { guild, operator = {} }: Budgets): Promise<number | undefined> {
     const remaining: number[] = [];
@@ -78,8 +98,12 @@ export class Spending {
       .where('day', '=', today())
       .where('who', '=', who)
       .executeTakeFirst();
-    return { costUsd: row?.cost_usd ?? 0, tokens: row?.tokens ?? 0, runs: row?.runs ?? 0 };
+    return spentOf(row);
   }
+}
+
+function spentOf(row: { cost_usd: number; tokens: number; runs: number } | undefined): Spent {
+  return { costUsd: row?.cost_usd ?? 0, tokens: row?.tokens ?? 0, runs: row?.runs ?? 0 };
 }
 
 /** The lower limit: a guild can lower the operator's budget, not raise it. */
@@ -88,7 +112,11 @@ export function lowerLimit(one: number | undefined, other: number | undefined): 
 }
 
 function today(): string {
-  return new Date().toISOString().slice(0, 10);
+  return dateOf(Date.now());
+}
+
+function dateOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
 }
 
 function keysOf({ userId, guildId }: Spender): string[] {
