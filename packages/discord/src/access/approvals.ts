@@ -7,10 +7,10 @@ import {
   escapeCodeBlock,
   MessageFlags,
   PermissionFlagsBits,
-  type SendableChannels,
 } from 'discord.js';
 import { type ApprovalAnswer, type ApprovalRequest, isPocketError, type Logger } from 'pocket-agent';
 import { buttons } from '../reply/buttons.ts';
+import type { AnswerChannel } from '../reply/interaction-channel.ts';
 import { botCan } from './channel-permissions.ts';
 
 /** Without a full stop, because they become part of a sentence for the model. */
@@ -30,7 +30,7 @@ interface PendingApproval {
 
 /** The user to ask, the channel, and the claim that needs the approval. */
 interface ApprovalTarget {
-  channel: SendableChannels;
+  channel: AnswerChannel;
   userId: string;
   claim: string;
 }
@@ -78,8 +78,8 @@ export class Approvals {
         flags: MessageFlags.SuppressEmbeds,
       });
       const outcome = await answered.promise;
-      await message
-        .edit({ content: `${title}\n-# ${outcomeTexts[outcome]}.`, components: [] })
+      await channel.messages
+        .edit(message.id, { content: `${title}\n-# ${outcomeTexts[outcome]}.`, components: [] })
         .catch((error) =>
           this.#logger.warn('Could not remove the buttons of an approval', { claim, reason: errorText(error) }),
         );

@@ -6,16 +6,17 @@ import {
   PermissionFlagsBits as Permission,
   type PermissionResolvable,
 } from 'discord.js';
+import { InteractionChannel } from '../reply/interaction-channel.ts';
 
-/** Always true in direct messages. */
-export function botCan(channel: Channel, ...permissions: PermissionResolvable[]): boolean {
-  if (channel.isDMBased()) return true;
+/** Always true in direct messages, and for answers to interactions. */
+export function botCan(channel: Channel | InteractionChannel, ...permissions: PermissionResolvable[]): boolean {
+  if (channel instanceof InteractionChannel || channel.isDMBased()) return true;
   const me = channel.guild.members.me;
   return me === null || channel.permissionsFor(me).has(permissions);
 }
 
-export function botCanSend(channel: Channel): boolean {
-  return botCan(channel, Permission.ViewChannel, sendingIn(channel));
+export function botCanSend(channel: Channel | InteractionChannel): boolean {
+  return channel instanceof InteractionChannel || botCan(channel, Permission.ViewChannel, sendingIn(channel));
 }
 
 export function memberCanSend(channel: GuildTextBasedChannel, member: GuildMember): boolean {

@@ -20,6 +20,7 @@ import { RunBudget } from '../conversation/run-budget.ts';
 import { compactHistory } from '../conversation/summary.ts';
 import { MEMORY_ID, toolChoices } from '../conversation/tool-choices.ts';
 import type { TurnLog } from '../conversation/turn-log.ts';
+import { InteractionChannel } from '../reply/interaction-channel.ts';
 import type { LiveReply } from '../reply/live-reply.ts';
 import type { GuildSettings } from '../store/guild-settings.ts';
 import { agentMemory, type MemoryPlace } from '../store/memory.ts';
@@ -120,6 +121,9 @@ function createAgent(parts: BotParts, input: RunInput, agentParts: AgentParts): 
   const { runTimeoutMs = RUN_TIMEOUT_MS, maxSteps = MAX_STEPS } = options.limits ?? {};
   const { approvalTimeoutMs = APPROVAL_TIMEOUT_MS } = options.limits ?? {};
   const guildName = source.guild?.name;
+  // others may see the answer, who must not learn what a person said in direct messages
+  const isPlaceOfBot = !(source.channel instanceof InteractionChannel);
+  const mayRemember = options.memory === true && isPlaceOfBot && toolIds.includes(MEMORY_ID);
   return new PocketAgent({
     agentConfig: {
       llmModel: model.model ?? model.name,
@@ -131,7 +135,7 @@ function createAgent(parts: BotParts, input: RunInput, agentParts: AgentParts): 
     },
     tools: catalogue.sources(toolIds),
     mcpClient,
-    memory: options.memory && toolIds.includes(MEMORY_ID) ? agentMemory(parts.chats, placeOf(claim)) : false,
+    memory: mayRemember ? agentMemory(parts.chats, placeOf(claim)) : false,
     access: { profile: profileOf(source.member, settings), confirm: 'always', approvalTimeoutMs },
     approve: (request) => approve(parts, { ...input, watcher }, request),
     hooks: {
@@ -140,10 +144,15 @@ function createAgent(parts: BotParts, input: RunInput, agentParts: AgentParts): 
       preToolCall: async () => void (await log.written()),
     },
     toolCallMetadata: { discord_claim: claim.id },
-    limits: { maxSteps, timeoutMs: runTimeoutMs, ...costLimit },
+    limits: { maxSteps, timeoutMs: Math.min(runTimeoutMs, remainingMs(source)), ...costLimit },
     logger,
     prices: options.prices,
   });
+}
+
+/** Until Discord accepts no more answers. */
+function remainingMs({ channel }: QuestionSource): number {
+  return channel instanceof InteractionChannel ? Math.max(1, channel.closesAt - Date.now()) : Number.POSITIVE_INFINITY;
 }
 
 /** Called right before each tool call. Throws if another process took over. */

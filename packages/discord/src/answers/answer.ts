@@ -7,6 +7,7 @@ import { DiscordBotError } from '../base/errors.ts';
 import { failureFields, failureText } from '../conversation/failure-text.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { assistantText, hasToolCalls, TurnLog } from '../conversation/turn-log.ts';
+import { InteractionChannel } from '../reply/interaction-channel.ts';
 import { LiveReply } from '../reply/live-reply.ts';
 import { keepTyping } from '../reply/typing.ts';
 import type { Claim } from '../store/schema.ts';
@@ -14,6 +15,9 @@ import { runAgent } from './agent-run.ts';
 import { deliverAnswer, keepVisibleAnswer, PREVIOUS_ANSWER, previousAnswer } from './delivery.ts';
 import { Progress } from './progress.ts';
 import type { QuestionSource } from './question-source.ts';
+
+/** Discord allows few messages after the answer to an interaction; approvals need some of them. */
+const REMOTE_PARTS = 2;
 
 export interface Question {
   claim: Claim;
@@ -82,6 +86,7 @@ export async function answer(parts: BotParts, { claim, source }: Question): Prom
 
 export function createReply({ claims, options, logger }: BotParts, { claim, source }: Question): LiveReply {
   const { channel, message, heading, replies } = source;
+  const isRemote = channel instanceof InteractionChannel;
   return new LiveReply(
     {
       channel,
@@ -94,8 +99,9 @@ export function createReply({ claims, options, logger }: BotParts, { claim, sour
       onIds: (ids) => claims.setReplies(claim, ids),
       canAttach: botCan(channel, PermissionFlagsBits.AttachFiles),
       allowLinkHosts: options.allowLinkHosts ?? [],
+      canRepeat: !isRemote,
     },
-    options.reply ?? {},
+    { ...options.reply, ...(isRemote ? { maxParts: REMOTE_PARTS } : {}) },
     logger,
   );
 }

@@ -1,12 +1,13 @@
 // Loads the Discord objects of a claim: message, channel, user and guild.
 
 import { errorText } from '@pocket-agent/kit';
-import type { SendableChannels, User } from 'discord.js';
+import type { User } from 'discord.js';
 import { type Guild, type GuildMember, type Message, PermissionFlagsBits, RESTJSONErrorCodes } from 'discord.js';
 import { botCan } from '../access/channel-permissions.ts';
 import { hasErrorCode, isRefusal } from '../base/discord-errors.ts';
 import type { AttachedFile } from '../context/attachments.ts';
 import type { BotParts } from '../conversation/parts.ts';
+import { type AnswerChannel, InteractionChannel } from '../reply/interaction-channel.ts';
 import { ownMessagesAfter } from '../reply/own-messages.ts';
 import { quoted } from '../reply/texts.ts';
 import { replyIds } from '../store/claims.ts';
@@ -21,7 +22,7 @@ export interface QuestionSource {
   heading: string;
   /** The files of a command. */
   files: readonly AttachedFile[];
-  channel: SendableChannels;
+  channel: AnswerChannel;
   user: User;
   member: GuildMember | null;
   guild: Guild | null;
@@ -38,15 +39,16 @@ export async function findSource(parts: BotParts, claim: Claim): Promise<Questio
   if (!chain || !origin) return undefined;
   try {
     const { client } = parts;
-    const channel = await client.channels.fetch(claim.channel_id);
-    if (!channel?.isSendable()) return undefined;
-    const message = origin.kind === 'message' ? await channel.messages.fetch(origin.id) : undefined;
+    const { text, files, token } = requestOf(origin);
+    const channel = await findChannel(parts, { claim, interaction: origin.id, token });
+    if (!channel) return undefined;
+    const isRemote = channel instanceof InteractionChannel;
+    const message = origin.kind === 'message' && !isRemote ? await channel.messages.fetch(origin.id) : undefined;
     const user = await client.users.fetch(claim.user_id);
     const guild = claim.guild_id === null ? null : (client.guilds.cache.get(claim.guild_id) ?? null);
     // Discord tells the bot about changes of members only when they do something
     const force = origin.kind === 'scheduled';
     const member = message?.member ?? (await guild?.members.fetch({ user: claim.user_id, force })) ?? null;
-    const { text, files } = requestOf(origin);
     const by = origin.kind === 'scheduled' ? `-# Scheduled by <@${user.id}>\n` : '';
     const heading = message ? '' : `${by}> ${quoted(text)}\n`;
     const replaces = chain.slice(1).map(({ id }) => id);
@@ -66,8 +68,22 @@ export async function findSource(parts: BotParts, claim: Claim): Promise<Questio
   }
 }
 
+/** Undefined if the bot cannot answer there any more. */
+async function findChannel(
+  { client }: BotParts,
+  { claim, interaction, token }: { claim: Claim; interaction: string; token: string | undefined },
+): Promise<AnswerChannel | undefined> {
+  if (token !== undefined) {
+    const channel = new InteractionChannel(client, { channelId: claim.channel_id, id: interaction, token });
+    return channel.closesAt > Date.now() ? channel : undefined;
+  }
+  const channel = await client.channels.fetch(claim.channel_id);
+  return channel?.isSendable() ? channel : undefined;
+}
+
 /** Answers to a command that a stopped process sent but did not record. */
-async function commandReplies(interaction: string, channel: SendableChannels): Promise<string[]> {
+async function commandReplies(interaction: string, channel: AnswerChannel): Promise<string[]> {
+  if (channel instanceof InteractionChannel) return [(await channel.original()).id];
   if (!botCan(channel, PermissionFlagsBits.ReadMessageHistory)) return [];
   const own = await ownMessagesAfter(channel, interaction);
   return own.filter(({ interactionMetadata }) => interactionMetadata?.id === interaction).map(({ id }) => id);
@@ -85,6 +101,7 @@ export async function regenerationChain({ claims }: BotParts, claim: Claim): Pro
   return origin && origin.kind !== 'message' && origin.request === null ? undefined : chain;
 }
 
-function requestOf({ request }: Claim): { text: string; files: AttachedFile[]; of?: string } {
+/** `token`: of a command in a channel where the bot can only answer. */
+function requestOf({ request }: Claim): { text: string; files: AttachedFile[]; of?: string; token?: string } {
   return { text: '', files: [], ...(request === null ? {} : JSON.parse(request)) };
 }

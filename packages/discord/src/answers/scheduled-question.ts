@@ -3,12 +3,14 @@ import { isServed } from '../access/allowlist.ts';
 import { botCanSend, memberCanSend } from '../access/channel-permissions.ts';
 import { channelIdsOf, isAllowed } from '../access/profile.ts';
 import type { BotParts } from '../conversation/parts.ts';
+import { InteractionChannel } from '../reply/interaction-channel.ts';
 import type { Question } from './answer.ts';
 
 export async function mayAskStill(parts: BotParts, { claim, source }: Question): Promise<boolean> {
   const { id, guild_id: guildId, user_id: userId } = claim;
   const { channel, member } = source;
   const settings = await parts.settings.get(guildId);
+  if (channel instanceof InteractionChannel) return false;
   const mayAskHere = channel.isDMBased()
     ? guildId === null
     : member !== null &&

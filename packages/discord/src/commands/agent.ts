@@ -13,8 +13,8 @@ import {
   type CommandAnswer,
   type CommandPlace,
   commandPlace,
-  guildInstall,
-  guildsAndDms,
+  everyInstall,
+  everywhere,
 } from './command.ts';
 
 export const TOOLS_MENU = 'agent-tools';
@@ -28,8 +28,8 @@ export const agentCommand: ChatCommand = {
   definition: new SlashCommandBuilder()
     .setName('agent')
     .setDescription('Choose the tools of this conversation')
-    .setContexts(guildsAndDms)
-    .setIntegrationTypes(guildInstall)
+    .setContexts(everywhere)
+    .setIntegrationTypes(everyInstall)
     .addStringOption((option) =>
       option.setName('name').setDescription('Tools to turn on; Disabled turns all off').setAutocomplete(true),
     )

@@ -7,7 +7,7 @@ import { QUEUED_TEXT } from '../conversation/queue-notices.ts';
 import { exceededLimit } from '../conversation/rate-limits.ts';
 import { buttons } from '../reply/buttons.ts';
 import { quoted } from '../reply/texts.ts';
-import { type ChatCommand, commandPlace, guildInstall, guildsAndDms } from './command.ts';
+import { type ChatCommand, commandPlace, everyInstall, everywhere } from './command.ts';
 
 export const askCommand: ChatCommand = {
   name: 'ask',
@@ -17,8 +17,8 @@ export const askCommand: ChatCommand = {
   definition: new SlashCommandBuilder()
     .setName('ask')
     .setDescription('Ask me a question')
-    .setContexts(guildsAndDms)
-    .setIntegrationTypes(guildInstall)
+    .setContexts(everywhere)
+    .setIntegrationTypes(everyInstall)
     .addStringOption((option) =>
       option.setName('question').setDescription('Your question').setRequired(true).setMaxLength(6000),
     )
@@ -26,8 +26,11 @@ export const askCommand: ChatCommand = {
     .toJSON(),
   async run(parts, interaction, queue) {
     const { conversation, guildId, channelId, userId, ...place } = await commandPlace(parts, interaction);
+    // a server can install the commands without the bot
+    const isMember = interaction.guildId === null || interaction.inCachedGuild();
+    const isRemote = place.isRemote || !isMember;
     // the answer is a separate message, which needs the permission to send
-    if (guildId !== null && (!interaction.channel || !botCanSend(interaction.channel))) {
+    if (!isRemote && guildId !== null && (!interaction.channel || !botCanSend(interaction.channel))) {
       return 'I am not allowed to send messages in this channel. Ask me elsewhere, or ask a moderator to give me access.';
     }
     const limit = await exceededLimit(parts, { guildId, channelId, userId, ...place });
@@ -43,7 +46,11 @@ export const askCommand: ChatCommand = {
       channel_id: channelId,
       guild_id: guildId,
       user_id: userId,
-      request: JSON.stringify({ text, files: file ? [fileReference(file)] : [] }),
+      request: JSON.stringify({
+        text,
+        files: file ? [fileReference(file)] : [],
+        ...(isRemote ? { token: interaction.token } : {}),
+      }),
     };
     if (!(await parts.claims.add(claim, 'asked'))) return undefined;
     // from here on the question is queued like a message and outlives the interaction

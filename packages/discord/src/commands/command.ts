@@ -43,6 +43,13 @@ export interface MessageApp {
 
 /** The answer to members whom the admins excluded. */
 export const NOT_ALLOWED_HERE = 'I do not answer you in this channel.';
+export const everywhere = [
+  InteractionContextType.Guild,
+  InteractionContextType.BotDM,
+  InteractionContextType.PrivateChannel,
+];
+/** For servers, and for people who use the commands wherever they are. */
+export const everyInstall = [ApplicationIntegrationType.GuildInstall, ApplicationIntegrationType.UserInstall];
 export const guildsAndDms = [InteractionContextType.Guild, InteractionContextType.BotDM];
 export const onlyGuilds = [InteractionContextType.Guild];
 export const guildInstall = [ApplicationIntegrationType.GuildInstall];
@@ -53,19 +60,34 @@ export interface CommandPlace {
   guildId: string | null;
   channelId: string;
   userId: string;
+  /** The person uses the bot where it is not installed. */
+  isRemote: boolean;
+}
+
+/** Where a person uses the bot. Servers that have not installed it have no settings for it. */
+export function whereUsed({ guildId, context, authorizingIntegrationOwners: owners }: BaseInteraction): {
+  guildId: string | null;
+  isRemote: boolean;
+} {
+  const isPersonal =
+    owners[ApplicationIntegrationType.UserInstall] !== undefined &&
+    owners[ApplicationIntegrationType.GuildInstall] === undefined;
+  const isRemote = isPersonal && context !== InteractionContextType.BotDM;
+  return { guildId: isRemote ? null : guildId, isRemote };
 }
 
 /** The conversation, user and settings for a command. */
 export async function commandPlace(parts: BotParts, interaction: BaseInteraction): Promise<CommandPlace> {
-  const { guildId, user } = interaction;
+  const { guildId, isRemote } = whereUsed(interaction);
   const settings = await parts.settings.get(guildId);
-  const place = { guildId, channelId: interaction.channelId ?? '', userId: user.id };
+  const place = { guildId, isRemote, channelId: interaction.channelId ?? '', userId: interaction.user.id };
   return { ...place, settings, conversation: conversationKey(place, settings.scope) };
 }
 
 export async function isMemberAllowed(parts: BotParts, interaction: BaseInteraction): Promise<boolean> {
-  if (interaction.guildId === null) return true;
-  const settings = await parts.settings.get(interaction.guildId);
+  const { guildId } = whereUsed(interaction);
+  if (guildId === null) return true;
+  const settings = await parts.settings.get(guildId);
   const member = interaction.inCachedGuild() ? interaction.member : null;
   return isAllowed(settings, { channelIds: channelIdsOf(interaction.channel), member });
 }

@@ -1,15 +1,15 @@
 // /cost: today's spending, and the budgets.
 import { SlashCommandBuilder } from 'discord.js';
 import { lowerLimit, type Spent } from '../store/spending.ts';
-import { type ChatCommand, commandPlace, guildInstall, guildsAndDms } from './command.ts';
+import { type ChatCommand, commandPlace, everyInstall, everywhere } from './command.ts';
 
 export const costCommand: ChatCommand = {
   name: 'cost',
   definition: new SlashCommandBuilder()
     .setName('cost')
     .setDescription("Show today's spending")
-    .setContexts(guildsAndDms)
-    .setIntegrationTypes(guildInstall)
+    .setContexts(everywhere)
+    .setIntegrationTypes(everyInstall)
     .toJSON(),
   async run(parts, interaction) {
     const { guildId, userId, settings } = await commandPlace(parts, interaction);

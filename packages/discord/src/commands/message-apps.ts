@@ -1,7 +1,7 @@
 // Commands in the Apps menu of a message: explain, rephrase, suggest a reply. Only the user sees the answer.
 import { ApplicationCommandType, ContextMenuCommandBuilder } from 'discord.js';
 import { untrusted } from '../context/untrusted.ts';
-import { guildInstall, guildsAndDms, type MessageApp } from './command.ts';
+import { everyInstall, everywhere, type MessageApp } from './command.ts';
 import { answerOnce } from './single-answer.ts';
 
 export const messageApps: readonly MessageApp[] = [
@@ -16,8 +16,8 @@ function messageApp(name: string, task: string): MessageApp {
     definition: new ContextMenuCommandBuilder()
       .setName(name)
       .setType(ApplicationCommandType.Message)
-      .setContexts(guildsAndDms)
-      .setIntegrationTypes(guildInstall)
+      .setContexts(everywhere)
+      .setIntegrationTypes(everyInstall)
       .toJSON(),
     async run(parts, interaction) {
       const { content, author, attachments } = interaction.targetMessage;

@@ -1,6 +1,6 @@
 // /model: shows or changes the model of a conversation.
 import { SlashCommandBuilder } from 'discord.js';
-import { type ChatCommand, commandPlace, guildInstall, guildsAndDms } from './command.ts';
+import { type ChatCommand, commandPlace, everyInstall, everywhere } from './command.ts';
 
 export const modelCommand: ChatCommand = {
   name: 'model',
@@ -8,8 +8,8 @@ export const modelCommand: ChatCommand = {
   definition: new SlashCommandBuilder()
     .setName('model')
     .setDescription('Show or change the model of this conversation')
-    .setContexts(guildsAndDms)
-    .setIntegrationTypes(guildInstall)
+    .setContexts(everywhere)
+    .setIntegrationTypes(everyInstall)
     .addStringOption((option) => option.setName('name').setDescription('Name of the model').setAutocomplete(true))
     .toJSON(),
   async run(parts, interaction) {

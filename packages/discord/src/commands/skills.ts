@@ -2,7 +2,7 @@
 import { SlashCommandBuilder } from 'discord.js';
 import { toolChoices } from '../conversation/tool-choices.ts';
 import { quoted } from '../reply/texts.ts';
-import { type ChatCommand, commandPlace, guildInstall, guildsAndDms } from './command.ts';
+import { type ChatCommand, commandPlace, everyInstall, everywhere } from './command.ts';
 
 export const skillsCommand: ChatCommand = {
   name: 'skills',
@@ -10,8 +10,8 @@ export const skillsCommand: ChatCommand = {
   definition: new SlashCommandBuilder()
     .setName('skills')
     .setDescription('Show the skills of this conversation')
-    .setContexts(guildsAndDms)
-    .setIntegrationTypes(guildInstall)
+    .setContexts(everywhere)
+    .setIntegrationTypes(everyInstall)
     .toJSON(),
   async run(parts, interaction) {
     const { conversation, settings } = await commandPlace(parts, interaction);

@@ -2,7 +2,7 @@
 import { type BaseInteraction, type ButtonInteraction, PermissionFlagsBits, SlashCommandBuilder } from 'discord.js';
 import type { BotParts } from '../conversation/parts.ts';
 import { buttons } from '../reply/buttons.ts';
-import { type ChatCommand, type CommandPlace, commandPlace, guildInstall, guildsAndDms } from './command.ts';
+import { type ChatCommand, type CommandPlace, commandPlace, everyInstall, everywhere } from './command.ts';
 
 const NOT_YOURS =
   'All members of this channel share this conversation. Only members who can manage messages may delete it.';
@@ -13,8 +13,8 @@ export const sweepCommand: ChatCommand = {
   definition: new SlashCommandBuilder()
     .setName('sweep')
     .setDescription('Delete this conversation')
-    .setContexts(guildsAndDms)
-    .setIntegrationTypes(guildInstall)
+    .setContexts(everywhere)
+    .setIntegrationTypes(everyInstall)
     .addBooleanOption((option) => option.setName('reset_prefs').setDescription('Also reset the chosen model and tools'))
     .toJSON(),
   async run(parts, interaction) {

@@ -1,8 +1,8 @@
 // /usage: tokens and dollars of the last days, as a chart.
 import { AttachmentBuilder, SlashCommandBuilder } from 'discord.js';
-import { usageChart } from '../charts/usage-chart.ts';
+import { usageChart } from '../reply/usage-chart.ts';
 import type { SpentDay } from '../store/spending.ts';
-import { type ChatCommand, type CommandAnswer, commandPlace, guildInstall, guildsAndDms } from './command.ts';
+import { type ChatCommand, type CommandAnswer, commandPlace, everyInstall, everywhere } from './command.ts';
 
 const DEFAULT_DAYS = 14;
 const MAX_DAYS = 90;
@@ -12,8 +12,8 @@ export const usageCommand: ChatCommand = {
   definition: new SlashCommandBuilder()
     .setName('usage')
     .setDescription('Show a chart of what answers used and cost')
-    .setContexts(guildsAndDms)
-    .setIntegrationTypes(guildInstall)
+    .setContexts(everywhere)
+    .setIntegrationTypes(everyInstall)
     .addStringOption((option) =>
       option
         .setName('of')

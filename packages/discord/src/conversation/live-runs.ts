@@ -1,10 +1,11 @@
 // The answers in progress in this process: their context for tools, and how to stop them.
-import type { Client, Guild, Message, SendableChannels, User } from 'discord.js';
+import type { Client, Guild, Message, User } from 'discord.js';
+import type { AnswerChannel } from '../reply/interaction-channel.ts';
 
 /** Context for tools. `message` is undefined for commands. */
 export interface DiscordContext {
   message: Message | undefined;
-  channel: SendableChannels;
+  channel: AnswerChannel;
   user: User;
   guild: Guild | null;
   client: Client<true>;

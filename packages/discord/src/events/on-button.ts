@@ -44,9 +44,11 @@ async function stop(parts: BotParts, { interaction, claim }: ButtonPress): Promi
   const mayStop = interaction.user.id === userId || interaction.memberPermissions?.has('ManageMessages');
   if (!mayStop) return replyNotAllowed(interaction, userId, 'stop this');
   if (await claims.cancel(claim)) {
-    const { message } = interaction;
-    await message.edit({ content: message.content.replace(QUEUED_TEXT, '-# Stopped.'), components: [] });
-  } else runs.get(claim)?.stop();
+    const content = interaction.message.content.replace(QUEUED_TEXT, '-# Stopped.');
+    await interaction.update({ content, components: [] });
+    return;
+  }
+  runs.get(claim)?.stop();
   await interaction.deferUpdate();
 }
 

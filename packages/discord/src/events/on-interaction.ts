@@ -2,6 +2,7 @@
 
 import { errorText } from '@pocket-agent/kit';
 import {
+  AttachmentBuilder,
   type AutocompleteInteraction,
   type ChatInputCommandInteraction,
   type Interaction,
@@ -15,23 +16,26 @@ import { hasErrorCode, isClientError, isRefusal, refusalReason } from '../base/d
 import { DiscordBotError } from '../base/errors.ts';
 import { retry } from '../base/retry.ts';
 import { pickTools, TOOLS_MENU } from '../commands/agent.ts';
-import { type CommandAnswer, isMemberAllowed, NOT_ALLOWED_HERE } from '../commands/command.ts';
+import { type CommandAnswer, isMemberAllowed, NOT_ALLOWED_HERE, whereUsed } from '../commands/command.ts';
 import { failureFields, failureText } from '../conversation/failure-text.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { refusalNote } from '../reply/answer-parts.ts';
 import { inertLinks, previewFlags } from '../reply/inert-links.ts';
-import { splitMessage } from '../reply/split.ts';
+import { MESSAGE_LENGTH, splitMessage } from '../reply/split.ts';
 import { chatCommands, messageApps } from './command-list.ts';
 import { onButton } from './on-button.ts';
 
 /** How long sending the answer of a command is retried. */
 const RETRY_MS = 10_000;
 
+/** Longer answers are sent as a file. Where the bot is not installed, Discord allows five messages after the first. */
+const MAX_MORE = 4;
+
 type Deferred = Extract<Interaction, { editReply: unknown }>;
 
 export async function onInteraction(parts: BotParts, queue: QuestionQueue, interaction: Interaction): Promise<void> {
   try {
-    if (!isServed(parts.options, { guildId: interaction.guildId, userId: interaction.user.id }))
+    if (!isServed(parts.options, { guildId: whereUsed(interaction).guildId, userId: interaction.user.id }))
       await refuse(interaction);
     else if (interaction.isAutocomplete()) await autocomplete(parts, interaction);
     else if (interaction.isButton()) await onButton(parts, queue, interaction);
@@ -119,7 +123,8 @@ async function replyTo(
   if (!repliesItself) await defer();
   const answer = await work().catch(async (error): Promise<CommandAnswer> => {
     if (parts.closing.aborted) return 'I am restarting. Try again in a moment.';
-    const { id, guildId } = interaction;
+    const { id } = interaction;
+    const { guildId } = whereUsed(interaction);
     const command = 'commandName' in interaction ? { command: interaction.commandName } : {};
     // a typing error of a user needs no warning
     const level = error instanceof DiscordBotError && error.code === 'REFUSED' ? 'info' : 'warn';
@@ -136,6 +141,14 @@ async function replyTo(
   const { allowLinkHosts } = parts.options;
   const [first = '-# The answer is empty.', ...more] = splitMessage(inertLinks(answer, allowLinkHosts));
   const previews = (content: string) => previewFlags(content, allowLinkHosts).flags;
+  if (more.length > MAX_MORE) {
+    const note = `-# The full answer has ${answer.length} characters and is in the file.`;
+    const [beginning = ''] = splitMessage(first, MESSAGE_LENGTH - note.length - 2);
+    const files = [new AttachmentBuilder(Buffer.from(answer), { name: 'answer.md' })];
+    const content = `${beginning}\n\n${note}`;
+    await interaction.editReply({ content, files, flags: previews(content) });
+    return;
+  }
   await sendPart(parts, first, (content) => interaction.editReply({ content, flags: previews(content) }));
   const ephemeral = isPrivate ? [MessageFlags.Ephemeral as const] : [];
   for (const part of more)

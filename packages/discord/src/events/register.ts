@@ -5,8 +5,14 @@ import { DiscordBotError } from '../base/errors.ts';
 import { definitions } from './command-list.ts';
 
 export async function registerCommands({ application }: Client<true>): Promise<void> {
+  const { integrationTypesConfig: installs } = await application.fetch();
+  // the operator may have turned off that people install the app for themselves
+  const offered = definitions.map((definition) => ({
+    ...definition,
+    integration_types: definition.integration_types?.filter((type) => !installs || installs[type] !== undefined),
+  }));
   try {
-    await application.commands.set(definitions);
+    await application.commands.set(offered);
   } catch (error) {
     if (!(error instanceof DiscordAPIError)) throw error;
     throw new DiscordBotError('COMMANDS_REFUSED', refusal(error), { cause: error });

@@ -2,7 +2,6 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText } from '@pocket-agent/kit';
-import type { SendableChannels } from 'discord.js';
 import { AttachmentBuilder, type MessageCreateOptions, RESTJSONErrorCodes } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { hasErrorCode, isClientError, isRefusal, refusalReason } from '../base/discord-errors.ts';
@@ -11,11 +10,12 @@ import type { ReplyOptions } from '../config/options.ts';
 import { finalParts, growingParts, joinNote, type Part, refusalNote, truncateNote, withNote } from './answer-parts.ts';
 import { type ButtonAction, buttons } from './buttons.ts';
 import { inertLinks, previewFlags } from './inert-links.ts';
+import { type AnswerChannel, InteractionChannel } from './interaction-channel.ts';
 import { deleteMessage } from './own-messages.ts';
 import { findUnrecordedReply } from './unrecorded-reply.ts';
 
 interface ReplyTarget {
-  channel: SendableChannels;
+  channel: AnswerChannel;
   /** The message to reply to; undefined for an interaction. */
   replyTo: string | undefined;
   /** Quoted question above the answer of a command. */
@@ -31,6 +31,8 @@ interface ReplyTarget {
   canAttach: boolean;
   /** Hosts whose links may show previews. */
   allowLinkHosts: readonly string[];
+  /** Whether the answer can be regenerated, which edits it later. */
+  canRepeat: boolean;
 }
 
 /** The result of showing an answer. */
@@ -105,8 +107,8 @@ export class LiveReply {
   /** Shows the complete answer. */
   async finish(text: string, { note = '', again = true }: { note?: string; again?: boolean } = {}): Promise<Outcome> {
     await this.stop();
-    const { canAttach, isResumed } = this.#target;
-    const final: FinalAnswer = { text, note, actions: again ? ['again'] : [], canAttach };
+    const { canAttach, isResumed, canRepeat } = this.#target;
+    const final: FinalAnswer = { text, note, actions: again && canRepeat ? ['again'] : [], canAttach };
     for (let count = 1; ; count++) {
       try {
         // after a restart, on the last attempt, replace parts that a proxy blocks by a note
@@ -258,7 +260,8 @@ export class LiveReply {
       await edit();
     } catch (error) {
       if (hasErrorCode(error, RESTJSONErrorCodes.UnknownMessage)) return false;
-      if (!hasErrorCode(error, THREAD_ARCHIVED) || !channel.isThread()) throw error;
+      const isArchived = hasErrorCode(error, THREAD_ARCHIVED) && !(channel instanceof InteractionChannel);
+      if (!isArchived || !channel.isThread()) throw error;
       await channel.setArchived(false);
       await edit();
     }

@@ -1,9 +1,9 @@
 // Keeps the typing indicator on, which Discord shows for ten seconds.
-import type { SendableChannels } from 'discord.js';
+import type { AnswerChannel } from './interaction-channel.ts';
 
 const INTERVAL_MS = 8_000;
 
-export function keepTyping(channel: SendableChannels): () => void {
+export function keepTyping(channel: AnswerChannel): () => void {
   // errors do not matter here
   const type = () => void channel.sendTyping().catch(() => {});
   type();

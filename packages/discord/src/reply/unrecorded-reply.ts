@@ -1,10 +1,10 @@
 // Finds the message of an answer that was sent but not recorded. Discord remembers nonces only for minutes.
-import type { SendableChannels } from 'discord.js';
 import { isRefusal } from '../base/discord-errors.ts';
+import type { AnswerChannel } from './interaction-channel.ts';
 import { ownMessagesAfter } from './own-messages.ts';
 
 interface UnrecordedReply {
-  channel: SendableChannels;
+  channel: AnswerChannel;
   claim: string;
   /** Recorded messages. Each is recorded before the next is sent, so at most one is missing. */
   ids: readonly string[];

@@ -31,6 +31,8 @@ export interface DiscordOptions {
   interactionTokenMs?: number;
   heartbeatIntervalMs?: number;
   maxFileBytes?: number;
+  /** Whether people can install the app for themselves. Default true. */
+  hasUserInstall?: boolean;
   /** What `/gateway/bot` recommends. */
   shards?: number;
   maxConcurrency?: number;
@@ -58,7 +60,12 @@ export class LocalDiscord {
     this.token = options.token ?? 'bG9jYWw.local.discord-counterpart';
     this.#world = new World({
       botName: options.botName ?? 'pocket',
-      limits: { interactionTimeoutMs, interactionTokenMs, maxFileBytes },
+      limits: {
+        interactionTimeoutMs,
+        interactionTokenMs,
+        maxFileBytes,
+        hasUserInstall: options.hasUserInstall ?? true,
+      },
     });
     for (const user of options.users ?? USUAL_USERS) this.#world.addUser(user);
     for (const guild of options.guilds ?? [{}]) addGuild(this.#world, guild);

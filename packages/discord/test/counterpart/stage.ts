@@ -1,5 +1,5 @@
 // Changes people, guilds, channels and roles while a bot is connected.
-import { type APIUser, GatewayDispatchEvents } from 'discord-api-types/v10';
+import { type APIUser, ChannelType, GatewayDispatchEvents } from 'discord-api-types/v10';
 import { changeThread } from './activity/threads.ts';
 import { removeChannel, setRoles } from './routes/guilds.ts';
 import type { Channel, Guild } from './state/records.ts';
@@ -37,6 +37,16 @@ export class Stage {
     guild.members.delete(id);
     const data = { guild_id: guild.id, user: this.#world.user(id) };
     this.#world.dispatch({ event: GatewayDispatchEvents.GuildMemberRemove, data, guildId: guild.id });
+  }
+
+  /** A person installs the app for themselves, to use its commands everywhere. */
+  install({ id }: { id: string }): void {
+    this.#world.installedBy.add(id);
+  }
+
+  /** A group of people without the bot. */
+  addGroup(name: string, people: { user: APIUser }[]): Channel {
+    return this.#world.addChannel({ type: ChannelType.GroupDM, name, people: people.map(({ user }) => user) });
   }
 
   /** Turns direct messages of the bot to a person off (50007) or on. */

@@ -5,6 +5,7 @@ import { PocketError } from 'pocket-agent';
 import { oldestFirst } from '../../base/message-order.ts';
 import { untrusted } from '../../context/untrusted.ts';
 import type { DiscordContext } from '../../conversation/live-runs.ts';
+import { InteractionChannel } from '../../reply/interaction-channel.ts';
 
 interface Wanted {
   channel?: string;
@@ -28,7 +29,8 @@ export class Tools {
     { discord }: ToolContext<{ discord: DiscordContext }>,
   ) {
     const { guild, user, channel: here } = discord;
-    if (!guild || here.isDMBased()) throw failure('This works only in a server.');
+    if (!guild || here instanceof InteractionChannel || here.isDMBased())
+      throw failure('This works only in a server that the bot is a member of.');
     const channel = name.trim() === '' ? here : findChannel(guild, name);
     // Discord tells the bot about changes of members only when they do something
     const member = await guild.members.fetch({ user: user.id, force: true });

@@ -1,9 +1,20 @@
 // The life of an interaction: from a person's action until it is answered or fails.
-import { type APIUser, GatewayDispatchEvents, InteractionType, type MessageFlags } from 'discord-api-types/v10';
+import {
+  type APIUser,
+  GatewayDispatchEvents,
+  InteractionContextType,
+  InteractionType,
+  type MessageFlags,
+  PermissionFlagsBits,
+} from 'discord-api-types/v10';
 import { channelPermissions } from '../state/permissions.ts';
 import type { Channel, StoredInteraction, StoredMessage } from '../state/records.ts';
 import { channelJson, memberJson, messageJson } from '../state/to-json.ts';
 import type { World } from '../state/world.ts';
+
+/** What answers may have where the bot is not a member. */
+const EXTERNAL_PERMISSIONS =
+  PermissionFlagsBits.AttachFiles | PermissionFlagsBits.EmbedLinks | PermissionFlagsBits.MentionEveryone;
 
 interface NewInteraction {
   type: InteractionType;
@@ -25,6 +36,7 @@ export function startInteraction(world: World, start: NewInteraction): StoredInt
     channel,
     createdAt: world.now(),
     failed: false,
+    isExternal: !world.hasBot(channel),
     followUps: [],
     ...(source && { source }),
     ...(start.commandName !== undefined && { commandName: start.commandName }),
@@ -49,12 +61,17 @@ export function startInteraction(world: World, start: NewInteraction): StoredInt
         ...channelJson(world, channel),
         permissions: String(channelPermissions(world, channel, user.id)),
       },
-      app_permissions: String(channelPermissions(world, channel, world.bot.id)),
+      app_permissions: String(
+        interaction.isExternal ? EXTERNAL_PERMISSIONS : channelPermissions(world, channel, world.bot.id),
+      ),
       locale: 'en-US',
       entitlements: [],
       attachment_size_limit: world.limits.maxFileBytes,
-      authorizing_integration_owners: { 0: guild?.id ?? '0' },
-      context: guild ? 0 : 1,
+      authorizing_integration_owners: {
+        ...(!interaction.isExternal && { 0: guild?.id ?? '0' }),
+        ...(world.installedBy.has(user.id) && { 1: user.id }),
+      },
+      context: contextOf(channel),
       ...(source && { message: messageJson(world, source) }),
       ...(guild && member
         ? {
@@ -67,6 +84,11 @@ export function startInteraction(world: World, start: NewInteraction): StoredInt
     },
   });
   return interaction;
+}
+
+export function contextOf({ guildId, people }: Channel): InteractionContextType {
+  if (guildId !== undefined) return InteractionContextType.Guild;
+  return people ? InteractionContextType.PrivateChannel : InteractionContextType.BotDM;
 }
 
 function fail(world: World, interaction: StoredInteraction): void {

@@ -2,9 +2,10 @@
 import {
   type APIUser,
   type ApplicationCommandType,
-  InteractionContextType,
+  ApplicationIntegrationType,
   PermissionFlagsBits,
 } from 'discord-api-types/v10';
+import { contextOf } from '../activity/interactions.ts';
 import { channelPermissions } from '../state/permissions.ts';
 import type { Channel, StoredCommand } from '../state/records.ts';
 import type { World } from '../state/world.ts';
@@ -15,9 +16,15 @@ export function offeredCommand(
   { user, name, channel, type }: { user: APIUser; name: string; channel: Channel; type: ApplicationCommandType },
 ): StoredCommand {
   const direct = channel.guildId === undefined;
-  const context = direct ? InteractionContextType.BotDM : InteractionContextType.Guild;
+  const context = contextOf(channel);
+  const installs = [
+    ...(world.hasBot(channel) ? [ApplicationIntegrationType.GuildInstall] : []),
+    ...(world.installedBy.has(user.id) ? [ApplicationIntegrationType.UserInstall] : []),
+  ];
   const offered = [...world.commands.values()].filter(({ guildId, json }) => {
     const here = guildId === undefined || guildId === channel.guildId;
+    const types = json.integration_types ?? [ApplicationIntegrationType.GuildInstall];
+    if (!types.some((each) => installs.includes(each))) return false;
     return json.name === name && json.type === type && here && (json.contexts?.includes(context) ?? true);
   });
   const command = offered.find(({ guildId }) => guildId !== undefined) ?? offered[0];

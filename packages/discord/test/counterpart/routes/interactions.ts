@@ -16,13 +16,18 @@ import {
   alreadyAcknowledged,
   invalidForm,
   invalidWebhookToken,
+  tooManyFollowUps,
   unknownInteraction,
   unknownMessage,
   unknownWebhook,
 } from '../state/api-error.ts';
+import { can } from '../state/permissions.ts';
 import type { StoredInteraction, StoredMessage, UploadedFile } from '../state/records.ts';
 import { messageJson } from '../state/to-json.ts';
 import type { World } from '../state/world.ts';
+
+/** For apps that a user has installed, where the bot is not a member. */
+const MAX_EXTERNAL_FOLLOW_UPS = 5;
 
 export function interactionRoutes(world: World): Routes {
   return {
@@ -74,7 +79,14 @@ function checkFits(interaction: StoredInteraction, type: Answer): void {
 function answer(world: World, { interaction, body, files }: Reply<APIInteractionResponse>): void {
   const { channel, user, source } = interaction;
   const send = (data: MessageBody, loading: boolean) =>
-    createMessage(world, { channel, author: world.bot, body: data, files, interaction, loading });
+    createMessage(world, {
+      channel,
+      author: world.bot,
+      body: visibleTo(world, interaction, data),
+      files,
+      interaction,
+      loading,
+    });
   switch (body.type) {
     case Answer.ChannelMessageWithSource:
       interaction.original = insideData(() => send(body.data, false));
@@ -122,13 +134,21 @@ function insideData<Result>(act: () => Result): Result {
   }
 }
 
+/** Without the permission to use external apps, others do not see their answers. */
+function visibleTo(world: World, { isExternal, channel, user }: StoredInteraction, body: MessageBody): MessageBody {
+  const isAlone = isExternal && !can(world, { userId: user.id, channel, permission: 'UseExternalApps' });
+  return isAlone ? { ...body, flags: (body.flags ?? 0) | MessageFlags.Ephemeral } : body;
+}
+
 function followUp(world: World, { interaction, body, files }: Reply<MessageBody>): StoredMessage {
   const { channel, original } = interaction;
   // the first follow-up replaces a deferred answer and keeps its visibility
   if (original && original.deletedAt === undefined && hasFlag(original, MessageFlags.Loading)) {
     return editMessage(world, original, { body, files });
   }
-  const message = createMessage(world, { channel, author: world.bot, body, files, interaction });
+  if (interaction.isExternal && interaction.followUps.length >= MAX_EXTERNAL_FOLLOW_UPS) throw tooManyFollowUps();
+  const seen = visibleTo(world, interaction, body);
+  const message = createMessage(world, { channel, author: world.bot, body: seen, files, interaction });
   interaction.followUps.push(message);
   return message;
 }

@@ -36,6 +36,11 @@ export const unknownWebhook = refusal(404, 10015, 'Unknown Webhook');
 export const unknownInteraction = refusal(404, 10062, 'Unknown interaction');
 export const unknownCommand = refusal(404, 10063, 'Unknown application command');
 export const tooLarge = refusal(413, 40005, 'Request entity too large');
+export const tooManyFollowUps = refusal(
+  400,
+  40094,
+  'This interaction has hit the maximum number of follow up messages',
+);
 export const alreadyAcknowledged = refusal(400, 40060, 'Interaction has already been acknowledged.');
 export const missingAccess = refusal(403, 50001, 'Missing Access');
 export const othersMessage = refusal(403, 50005, 'Cannot edit a message authored by another user');

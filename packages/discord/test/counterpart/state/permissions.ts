@@ -22,6 +22,7 @@ export const TEXT_PERMISSIONS: readonly PermissionName[] = [
   'AddReactions',
   'UseApplicationCommands',
   'UseExternalEmojis',
+  'UseExternalApps',
   'SendPolls',
 ];
 
@@ -38,7 +39,7 @@ export function guildPermissions(guild: Guild, userId: string): bigint {
 
 export function channelPermissions(world: World, channel: Channel, userId: string): bigint {
   const guild = world.guildOf(channel);
-  if (!guild) return userId === world.bot.id || userId === channel.recipient?.id ? DIRECT_PERMISSIONS : 0n;
+  if (!guild) return isInDirect(world, channel, userId) ? DIRECT_PERMISSIONS : 0n;
   const base = guildPermissions(guild, userId);
   if (base === ALL) return ALL;
   const { overwrites } = channel.thread && channel.parentId ? world.channel(channel.parentId) : channel;
@@ -58,6 +59,11 @@ export function channelPermissions(world: World, channel: Channel, userId: strin
     !channel.thread?.members.has(userId) &&
     (bits & PermissionFlagsBits.ManageThreads) === 0n;
   return hidden || foreign ? 0n : bits;
+}
+
+function isInDirect(world: World, { people, recipient }: Channel, userId: string): boolean {
+  if (people) return people.some(({ id }) => id === userId);
+  return userId === world.bot.id || userId === recipient?.id;
 }
 
 export function can(

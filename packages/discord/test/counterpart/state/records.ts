@@ -51,6 +51,8 @@ export interface Channel {
   overwrites: APIOverwrite[];
   /** The person a direct message channel is shared with. */
   recipient?: APIUser;
+  /** The people of a group without the bot. */
+  people?: APIUser[];
   thread?: ThreadState;
   messages: Map<string, StoredMessage>;
 }
@@ -117,6 +119,8 @@ export interface StoredInteraction {
   channel: Channel;
   createdAt: number;
   commandName?: string;
+  /** Used by a person who installed the app where the bot is not. */
+  isExternal: boolean;
   /** The message whose button or menu was used. */
   source?: StoredMessage;
   response?: InteractionResponseType;

@@ -36,8 +36,8 @@ export interface GuildSeed {
   owner?: string;
   /** Permissions of @everyone. */
   everyone?: PermissionName[];
-  /** Additional permissions of the bot. */
-  bot?: PermissionName[];
+  /** Additional permissions of the bot; `absent` if it is not a member. */
+  bot?: PermissionName[] | 'absent';
 }
 
 export const USUAL_USERS: UserSeed[] = [
@@ -84,7 +84,8 @@ export function addGuild(world: World, seed: GuildSeed = {}): Guild {
     return role;
   };
   addRole({ name: '@everyone', permissions: seed.everyone ?? USUAL_PERMISSIONS }, id);
-  const botRole = addRole({ name: world.bot.username, permissions: seed.bot ?? [] });
+  const botPermissions = seed.bot === 'absent' ? undefined : (seed.bot ?? []);
+  const botRole = botPermissions && addRole({ name: world.bot.username, permissions: botPermissions });
   for (const role of seed.roles ?? USUAL_ROLES) addRole(role);
 
   const members =
@@ -97,7 +98,7 @@ export function addGuild(world: World, seed: GuildSeed = {}): Guild {
       (members[name] ?? []).map((role) => roleNamed(guild, role).id),
     );
   }
-  addMember(guild, world.bot, [botRole.id]);
+  if (botRole) addMember(guild, world.bot, [botRole.id]);
   world.guilds.set(id, guild);
   for (const channel of seed.channels ?? ['general', 'random']) addGuildChannel(world, guild, channel);
   return guild;

@@ -47,6 +47,7 @@ export function applicationJson(world: World): Partial<APIApplication> {
     bot_require_code_grant: false,
     verify_key: '',
     team: null,
+    integration_types_config: { 0: {}, ...(world.limits.hasUserInstall && { 1: {} }) },
     flags: ApplicationFlags.GatewayMessageContent | ApplicationFlags.GatewayGuildMembers,
   };
 }
@@ -54,6 +55,7 @@ export function applicationJson(world: World): Partial<APIApplication> {
 export function channelJson(world: World, channel: Channel): object {
   const { id, type, name, thread } = channel;
   const last = [...channel.messages.keys()].at(-1) ?? null;
+  if (channel.people) return { id, type, name, last_message_id: last, recipients: channel.people, flags: 0 };
   if (channel.recipient) return { id, type, last_message_id: last, recipients: [channel.recipient], flags: 0 };
   const common = {
     id,

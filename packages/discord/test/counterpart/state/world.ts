@@ -34,6 +34,8 @@ interface WorldLimits {
   interactionTimeoutMs: number;
   interactionTokenMs: number;
   maxFileBytes: number;
+  /** Whether people can install the app for themselves. */
+  hasUserInstall: boolean;
 }
 
 export class World {
@@ -47,6 +49,8 @@ export class World {
   readonly interactions = new Map<string, StoredInteraction>();
   readonly files = new Map<string, StoredFile>();
   readonly typing: TypingRecord[] = [];
+  /** Users who have installed the app for themselves. */
+  readonly installedBy = new Set<string>();
   /** Users who do not accept direct messages of the bot. */
   /** URLs that were fetched for previews, in order. */
   readonly previews: string[] = [];
@@ -101,6 +105,12 @@ export class World {
     const channel = this.channels.get(id);
     if (!channel) throw unknownChannel();
     return channel;
+  }
+
+  /** Whether the bot is a member of the guild, or the channel is its direct messages with a person. */
+  hasBot(channel: Channel): boolean {
+    const guild = this.guildOf(channel);
+    return guild ? guild.members.has(this.bot.id) : channel.people === undefined;
   }
 
   channelsOf(guild: Guild): Channel[] {
