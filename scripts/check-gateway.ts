@@ -78,6 +78,7 @@ async function checkServing([program = '', ...args]: string[], options: SpawnOpt
     assert.equal((await ended)[0], EXIT_AFTER_SIGTERM);
   } finally {
     child.kill('SIGKILL');
+    child.stderr?.destroy(); // an unread pipe keeps this process alive
   }
 }
 

@@ -23,7 +23,9 @@ const RUN_MS = 180_000;
 
 function run(command: string, args: string[], cwd: string, timeout = RUN_MS): void {
   const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1', DENO_NO_UPDATE_CHECK: '1' };
-  execFileSync(command, args, { cwd, env, timeout, stdio: ['ignore', 'inherit', 'inherit'] });
+  // a program that hangs may not react to SIGTERM
+  const end = { timeout, killSignal: 'SIGKILL' } as const;
+  execFileSync(command, args, { cwd, env, ...end, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
 /** Installs the packages in a new folder, and returns it. */
@@ -57,7 +59,7 @@ async function checkNext(folder: string): Promise<void> {
     run(process.execPath, ['call.mjs', await addressOf(server)], folder);
   } finally {
     const ended = once(server, 'exit');
-    server.kill();
+    server.kill('SIGKILL'); // nothing is left to save
     await ended;
   }
 }
