@@ -51,6 +51,7 @@ export { checkModelName, providerOf } from './providers/model-names.ts';
 export { installCommand, isInstalled } from './providers/provider-package.ts';
 export { keyVariable, missingVariable } from './providers/provider-settings.ts';
 export { type KnownProvider, knownProviders, providerByPrefix } from './providers/provider-table.ts';
+export { SwitchableModel } from './providers/switchable-model.ts';
 export {
   type ProviderCount,
   type RateCounter,

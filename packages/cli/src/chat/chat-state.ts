@@ -1,10 +1,10 @@
 // The state of a chat that its slash commands read and change.
 import type { ToolFolder } from '@pocket-agent/tool-folder';
 import type { FileInput, PocketAgent, Profile, ProfileName, ToolSource } from 'pocket-agent';
+import type { SwitchableModel } from 'pocket-agent/internal';
 import type { Sessions } from '../files/sessions.ts';
 import type { Approver } from '../questions/approver.ts';
 import type { AgentRequest } from '../setup/agent-request.ts';
-import type { SwitchableModel } from '../setup/switchable-model.ts';
 
 export interface ChatState {
   readonly agent: PocketAgent<unknown>;

@@ -2,6 +2,7 @@
 
 import { didYouMean, printable, printableText, VERSION } from '@pocket-agent/kit';
 import { type FileInput, resolveModel } from 'pocket-agent';
+import { SwitchableModel } from 'pocket-agent/internal';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { commandErrorText } from '../command-line/report-error.ts';
@@ -13,7 +14,6 @@ import { chooseModel } from '../setup/choose-model.ts';
 import { type OfferOptions, offerFoundConfigs } from '../setup/found-configs.ts';
 import { makeAgent } from '../setup/make-agent.ts';
 import { settingsFor } from '../setup/model-settings.ts';
-import { SwitchableModel } from '../setup/switchable-model.ts';
 import { loadSources } from '../setup/tool-sources.ts';
 import { whileConnecting } from '../terminal/activity.ts';
 import { RunDisplay } from '../terminal/run-display.ts';

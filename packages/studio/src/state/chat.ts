@@ -11,9 +11,9 @@ import {
   type RunOptions,
   resolveModel,
 } from 'pocket-agent';
+import { SwitchableModel } from 'pocket-agent/internal';
 import { ScriptedModel } from 'pocket-agent/testing';
 import type { ChatInfo, SentFile } from '../wire/wire.ts';
-import { ChatModel } from './chat-model.ts';
 import type { Journal } from './journal.ts';
 import type { ModelCalls } from './model-calls.ts';
 import type { Questions } from './questions.ts';
@@ -50,7 +50,7 @@ export class Chat {
   readonly #options: ChatOptions;
   readonly #agent: PocketAgent<unknown>;
   /** Asks the model of the run in progress. */
-  readonly #chatModel: ChatModel;
+  readonly #chatModel: SwitchableModel;
   readonly #createdAt = Date.now();
   #title: string;
   /** The model of the next messages. */
@@ -73,7 +73,7 @@ export class Chat {
     this.#options = options;
     this.#title = title;
     this.#model = model;
-    this.#chatModel = new ChatModel(model);
+    this.#chatModel = new SwitchableModel(model);
     this.#modelName = typeof agent.llmModel === 'string' ? agent.llmModel : `${model.provider}/${model.modelId}`;
     this.#agent = agent.fork({ llmModel: this.#chatModel, ...(messages ? { messages } : {}) });
   }

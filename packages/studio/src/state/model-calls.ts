@@ -1,8 +1,8 @@
 // The last requests to models, whole. Prompts of one conversation share their messages, which count once.
 import { estimateBytes } from '@pocket-agent/kit';
 import type { LanguageModel, ModelCallReport } from 'pocket-agent';
+import { SwitchableModel } from 'pocket-agent/internal';
 import type { ModelCallDetails, ModelCallInfo } from '../wire/wire.ts';
-import { ChatModel } from './chat-model.ts';
 
 const MAX_CALLS = 2_000;
 const MAX_BYTES = 134_217_728;
@@ -37,7 +37,7 @@ export class ModelCalls {
     const info = infoOf(chatId, report);
     const known = this.#calls.get(id)?.model;
     const details = { ...info, prompt, tools, settings, answer: answer && shownAnswer(answer) };
-    this.#calls.set(id, { details, model: known ?? (model instanceof ChatModel ? model.current : model) });
+    this.#calls.set(id, { details, model: known ?? (model instanceof SwitchableModel ? model.current : model) });
     const parts = [...prompt, ...tools, ...(answer?.content ?? [])];
     this.#partsOf.set(id, parts);
     for (const part of parts) this.#hold(part);

@@ -1,5 +1,5 @@
 // A model that can be replaced between runs while the agent keeps its conversation, tools and totals.
-import type { LanguageModel } from 'pocket-agent';
+import type { LanguageModel } from './model-names.ts';
 
 export class SwitchableModel implements LanguageModel {
   readonly specificationVersion = 'v4';
