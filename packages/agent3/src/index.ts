@@ -11,6 +11,8 @@ export type {
   ClaimResult,
   Credential,
   Invocation,
+  Listing,
+  ListingQuery,
   Price,
   RateLimit,
   Registration,
@@ -40,9 +42,11 @@ export type {
   TaskRequest,
   TaskStateName,
 } from './base/calls.ts';
+export type { McpServerJson } from './base/mcp-server.ts';
 export { type NamedTokenStore, OwnerTokens, type OwnerTokensOptions } from './base/owner-tokens.ts';
 export type { Budgets } from './bridge/directory.ts';
 export { type Hub, type HubOptions, serveHub } from './hub/hub.ts';
+export { type ImportOptions, type ImportResult, importAgents } from './hub/import.ts';
 export { type LocalAgent3, type LocalAgent3Options, openAgent3 } from './hub/local.ts';
 export { RemoteAgent3, type RemoteAgent3Options } from './hub/remote.ts';
 export type { ConfirmCalls, SpendingLimit } from './mcp/consent.ts';

@@ -16,6 +16,9 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   claim: () => import('./commands/claim.ts'),
   limits: async () => ({ command: (await import('./commands/spending.ts')).limits }),
   statement: async () => ({ command: (await import('./commands/spending.ts')).statement }),
+  import: async () => ({ command: (await import('./commands/exchange.ts')).importCommand }),
+  export: async () => ({ command: (await import('./commands/exchange.ts')).exportCommand }),
+  gateway: async () => ({ command: (await import('./commands/exchange.ts')).gatewayCommand }),
   token: () => import('./commands/token.ts'),
 };
 

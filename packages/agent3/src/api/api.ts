@@ -24,6 +24,7 @@ import {
 import { callLines, LINES } from './call-lines.ts';
 import type { Callers } from './callers.ts';
 import { refusal, refuse, toRefusal } from './errors.ts';
+import { addExchangeRoutes } from './exchange.ts';
 import { openApi } from './openapi.ts';
 import { callLogQuery, parseQuery, searchQuery } from './query.ts';
 
@@ -52,6 +53,7 @@ export function makeApi(options: ApiOptions): Hono {
   });
   addAgentRoutes(app, options);
   addCallRoutes(app, options);
+  addExchangeRoutes(app, options);
   addTrustRoutes(app, options);
   addAccountRoutes(app, options);
   addStatusRoutes(app, options);

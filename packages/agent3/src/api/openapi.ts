@@ -4,13 +4,14 @@ import { VERSION } from '@pocket-agent/kit';
 import { z } from 'zod';
 import { account, allowance, newToken, statement, statementRequest, tokenRequest } from '../base/account.ts';
 import { hubHealth } from '../base/agent3.ts';
-import { agentDetails, claimResult, invocation, reportList, searchPage } from '../base/agents.ts';
+import { agentDetails, claimResult, invocation, listing, reportList, searchPage } from '../base/agents.ts';
 import { callLog, callLogEntry, feedbackResult, statistics } from '../base/call-records.ts';
 import { callLine, callResponse, failure } from '../base/calls.ts';
 import {
   callLogRequest,
   callRequest,
   credentialsRequest,
+  listingRequest,
   moderationRequest,
   ratingRequest,
   registerRequest,
@@ -40,6 +41,7 @@ const responseSchemas = {
   newToken,
   claimResult,
   reportList,
+  listing,
   callLogEntry,
   searchPage,
   agentDetails,
@@ -72,6 +74,7 @@ function describe(): Json {
     security: ownerOnly,
     paths: {
       ...agentPaths(),
+      ...exchangePaths(),
       ...trustPaths(),
       ...callPaths(),
       ...accountPaths(),
@@ -127,6 +130,32 @@ function trustPaths(): Json {
       put: change('moderate', 'Hide an agent or show it again (admins)', { body: 'moderationRequest', parameters }),
     },
     '/api/reports': { get: ownRead('reports', 'List reported and hidden agents (admins)', 'reportList') },
+  };
+}
+
+function exchangePaths(): Json {
+  const parameters = queryOf(listingRequest.shape);
+  const document = (operationId: string, summary: string) => ({
+    operationId,
+    summary,
+    security: [{}, { owner: [] }],
+    responses: {
+      '200': { description: 'The document', content: { 'application/json': { schema: { type: 'object' } } } },
+      default: errorResponse(),
+    },
+  });
+  return {
+    '/api/listing': { get: read('list', 'List all agents with their cards', { answer: 'listing', parameters }) },
+    '/api/catalog': { get: { ...document('catalog', 'All agents as an AI catalog'), parameters } },
+    '/v0.1/servers': {
+      get: { ...document('servers', 'MCP servers, as the MCP registry lists them'), parameters },
+    },
+    '/api/agents/{id}/mcp': {
+      get: {
+        ...document('mcpServers', 'An MCP server as mcpServers of a gateway or client'),
+        parameters: [agentParameter],
+      },
+    },
   };
 }
 

@@ -27,7 +27,7 @@ export function callLogQuery(parameters: URLSearchParams): z.output<typeof callL
   return checkInput(callLogRequest, parseQuery(parameters));
 }
 
-const STRING_PARAMETERS = ['query', 'cursor', 'protocols', 'tags', 'agentId', 'userAgentId', 'caller'];
+const STRING_PARAMETERS = ['query', 'cursor', 'protocols', 'tags', 'agentId', 'userAgentId', 'caller', 'kind'];
 
 /** Parses numbers and booleans, and drops empty values. */
 export function parseQuery(parameters: URLSearchParams): Record<string, unknown> {

@@ -6,6 +6,8 @@ import type {
   ClaimResult,
   Credential,
   Invocation,
+  Listing,
+  ListingQuery,
   Registration,
   ReportList,
   SearchPage,
@@ -35,6 +37,8 @@ export interface Agent3 {
   feedback(feedback: Feedback, caller: Caller): Promise<FeedbackResult>;
   register(registration: Registration, caller: Caller): Promise<AgentDetails>;
   unregister(agentId: string, caller: Caller): Promise<void>;
+  /** All agents with their cards, oldest first; for exports. */
+  list(query: ListingQuery, caller: Caller): Promise<Listing>;
   /** Makes the caller the owner of an agent if they can prove it; otherwise says what would. */
   claim(agentId: string, caller: Caller): Promise<ClaimResult>;
   /** Replaces the credentials that calls to the caller's agent send; an empty list removes them. */

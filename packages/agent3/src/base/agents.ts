@@ -1,6 +1,7 @@
 // Registered agents: the types of searches and registrations, and the schemas and types of responses about agents.
 import { z } from 'zod';
 import { answer, count } from './answer.ts';
+import type { McpServerJson } from './mcp-server.ts';
 
 /** What an agent should be able to do, in words, and conditions it must meet. */
 export interface SearchQuery {
@@ -54,6 +55,8 @@ const agentSummary = answer({
   tags: z.array(z.string()),
   price: price.optional(),
   health: z.enum(['up', 'down', 'unknown']),
+  /** mcp for MCP servers: they are connected, not called. Absent for agents. */
+  kind: z.enum(['agent', 'mcp']).optional(),
   metrics: metrics.optional(),
 });
 /** An agent in the results of a search. */
@@ -156,6 +159,32 @@ export const reportList = answer({
 /** Agents that were reported or hidden, most reports first; for admins. */
 export type ReportList = z.output<typeof reportList>;
 
+/** Which agents to list: all of them, in the order of their registration. */
+export interface ListingQuery {
+  /** agent or mcp; default both. */
+  kind?: 'agent' | 'mcp';
+  /** 1 to 1,000, default 100. */
+  limit?: number;
+  /** `nextCursor` of the previous page. */
+  cursor?: string;
+}
+
+export const listing = answer({
+  agents: z.array(
+    answer({
+      id: z.string(),
+      card: z.record(z.string(), z.unknown()),
+      cardUrl: z.string().optional(),
+      tags: z.array(z.string()),
+      registeredAt: z.string(),
+      refreshedAt: z.string(),
+    }),
+  ),
+  nextCursor: z.string().optional(),
+});
+/** One page of all agents with their cards, for other registries. */
+export type Listing = z.output<typeof listing>;
+
 /** An agent card as received, before any check. */
 export type CardJson = Record<string, unknown>;
 
@@ -203,6 +232,10 @@ export type Invocation = z.output<typeof invocation>;
 export interface Registration {
   cardUrl?: string;
   card?: CardJson;
+  /** The address of an MCP server, which is listed beside agents. */
+  mcpUrl?: string;
+  /** The `server.json` of an MCP server. */
+  server?: McpServerJson;
   price?: Price;
   /** Default true. False for registrations by a model, because paid calls need the consent of a person. */
   mayLowerPrice?: boolean;

@@ -1,4 +1,4 @@
-// Checks requests against their schemas.
+// Checks requests against their schemas, and the depth of JSON.
 import type { z } from 'zod';
 import { Agent3Error } from './agent3-error.ts';
 
@@ -20,4 +20,12 @@ export function checkInput<Output>(
     return `${labels[field] ?? (field || 'input')}: ${message}`;
   });
   throw new Agent3Error('INPUT_INVALID', problems.join('; '));
+}
+
+export const MAX_DEPTH = 100;
+
+/** Deeper nesting overflows the stack of JSON.stringify. Stops at the limit. */
+export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isTooDeep(item, levels - 1));
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { Agent3Error } from './agent3-error.ts';
 import type { TaskRequest } from './calls.ts';
+import { mcpServer } from './mcp-server.ts';
 
 /** Base64 characters; a call with this much and a message still fits into one request to a hub. */
 const MAX_FILE_CHARACTERS = 3_000_000;
@@ -171,6 +172,15 @@ export const callLogRequest = z.strictObject({
   cursor: z.string().max(200).optional().describe('nextCursor of the previous page'),
 });
 
+export const listingRequest = z.strictObject({
+  kind: z.enum(['agent', 'mcp']).optional(),
+  limit: z.int().min(1).max(1_000).default(100),
+  cursor: z
+    .string()
+    .regex(/^\d{1,15}$/, { error: 'must be the nextCursor of the previous page' })
+    .optional(),
+});
+
 export const statisticsRequest = z.strictObject({
   agentId: agentId.optional(),
   since: z.number().min(0).optional().describe('Milliseconds since 1970; default seven days before until'),
@@ -191,6 +201,12 @@ const registration = z.strictObject({
     .optional()
     .describe('URL of the A2A card of the agent'),
   card: z.record(z.string(), z.unknown()).optional().describe('The card itself, for agents that do not serve one'),
+  mcpUrl: z
+    .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
+    .max(2_000)
+    .optional()
+    .describe('Address of an MCP server (streamable HTTP), to list it beside agents'),
+  server: mcpServer.optional(),
   price: price.optional(),
   rateLimit: z
     .strictObject({ calls: z.int().min(1).max(1_000_000), perSeconds: z.int().min(1).max(2_678_400) })
@@ -237,8 +253,9 @@ export const moderationRequest = z.strictObject({
 });
 
 const oneCard = [
-  ({ cardUrl, card }: { cardUrl?: string; card?: object }) => (cardUrl === undefined) !== (card === undefined),
-  { error: 'give either cardUrl or card' },
+  ({ cardUrl, card, mcpUrl, server }: Partial<Record<'cardUrl' | 'card' | 'mcpUrl' | 'server', unknown>>) =>
+    [cardUrl, card, mcpUrl, server].filter((one) => one !== undefined).length === 1,
+  { error: 'give one of cardUrl, card, mcpUrl and server' },
 ] as const;
 
 /** A registration by a model, which may not lower prices. */

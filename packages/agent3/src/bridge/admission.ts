@@ -6,6 +6,7 @@ import { isRecord, recordsIn } from '@pocket-agent/kit';
 import { CallFailure, suggestsStaleCard } from '../base/call-failure.ts';
 import type { CallErrorCode, CallRequest } from '../base/calls.ts';
 import { cleanLine, type Redactor } from '../base/clean-text.ts';
+import { serverOf } from '../cards/mcp-server.ts';
 import { authorize, secretsOf } from '../credentials/authorization.ts';
 import type { BridgeOptions } from './bridge-options.ts';
 import type { ConnectedAgent, FoundAgent, PendingCall } from './pending-call.ts';
@@ -13,6 +14,8 @@ import { checkAgent, checkHost } from './policy.ts';
 import { Budget, checkAgreedPrice, checkMaxCost, tokenLimitOf } from './price.ts';
 
 const UNKNOWN = 'unknown agent. Find one with agent3_search, or in a terminal with agent3 search.';
+const MCP_ONLY =
+  'it is an MCP server, which is connected and not called: agent3 gateway ID shows how, for a gateway or any MCP client.';
 const ONLY_STARTED =
   'it charges by time or by the token, so a task that is only started can cost more than allowed. Call it without mode "start", with a timeout.';
 
@@ -47,6 +50,7 @@ export class Admission {
     if (!agent) throw new CallFailure('AGENT_UNKNOWN', UNKNOWN);
     pending.agent = agent;
     if (agent.hidden !== undefined) throw new CallFailure('REFUSED', 'a moderator of this hub has hidden it.');
+    if (serverOf(agent.card)) throw new CallFailure('PROTOCOL', MCP_ONLY);
     const endpoint = endpointOf(agent.card);
     checkHost(policy, endpoint.url);
     return { agent, endpoint };

@@ -2,9 +2,12 @@
 import { canonicalJson, type SigningKey, verifyCard } from '@pocket-agent/a2a/client';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { CardJson } from '../base/agents.ts';
-import { isTooDeep, MAX_DEPTH } from '../base/json-depth.ts';
+import { isTooDeep, MAX_DEPTH } from '../base/check-input.ts';
+import type { McpServerJson } from '../base/mcp-server.ts';
 import { type Card, readCard, soleOrigin } from './card.ts';
 import { type CardSource, type FetchedCard, MAX_CARD_BYTES } from './card-source.ts';
+import { cardOfServer } from './mcp-server.ts';
+import { serverJsonOf } from './mcp-tools.ts';
 
 const MAX_PARAMETERS = 10;
 
@@ -38,6 +41,20 @@ export class CardChecks {
       if (shorter && isSameAgent(fetched.card, shorter.card)) fetched = shorter;
     }
     return this.check(fetched.card, fetched);
+  }
+
+  /** An MCP server by its server.json. Its tools are listed if it answers without a login. */
+  async server(server: McpServerJson): Promise<CheckedCard> {
+    const { source } = this.#options;
+    const url = server.remotes?.find(({ type }) => type === 'streamable-http')?.url;
+    const found = url === undefined ? undefined : await source.fetchMcpServer(url).catch(unlessRefused);
+    return this.check(cardOfServer(server, found?.tools ?? []));
+  }
+
+  /** An MCP server by its address. Throws if it does not answer. */
+  async serverAt(url: string): Promise<CheckedCard> {
+    const found = await this.#options.source.fetchMcpServer(url);
+    return this.check(cardOfServer(serverJsonOf(url, found), found.tools));
   }
 
   async #fetch(url: string): Promise<FetchedCard & { isChanged: true }> {
@@ -87,6 +104,12 @@ export class CardChecks {
     const keys = await source.fetchKeys(jku).catch((): SigningKey[] => []); // the card stays unverified
     return keys.filter((key) => key.kid === kid);
   }
+}
+
+/** A server that cannot be read now is listed without tools; an address that may not be used is refused. */
+function unlessRefused(error: unknown): undefined {
+  if (error instanceof Agent3Error && error.code === 'CARD_UNAVAILABLE') return undefined;
+  throw error;
 }
 
 function withoutParameter(url: string, parameter: string): string {

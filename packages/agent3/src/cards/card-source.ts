@@ -4,10 +4,10 @@ import { FetchError, type HttpFetch, isHost, limitedResponse } from '@pocket-age
 import { isRecord, recordsIn } from '@pocket-agent/kit';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { CardJson } from '../base/agents.ts';
+import { type FoundServer, readMcpServer } from './mcp-tools.ts';
 
 /** The largest card or key set that is read. */
 export const MAX_CARD_BYTES = 256 * 1_024;
-const MAX_DOCUMENT_BYTES = 16 * 1_024 * 1_024;
 const TIMEOUT_MS = 10_000;
 const MIN_FRESH_MS = 60_000;
 const MAX_FRESH_MS = 86_400_000;
@@ -103,14 +103,13 @@ export class CardSource {
     return text.split('\n').map((line) => line.trim());
   }
 
-  /** A JSON document that may be larger than a card, such as a catalog. */
-  async fetchJson(url: string): Promise<unknown> {
-    const { response, text } = await this.#read(url, { accept: 'application/json' }, MAX_DOCUMENT_BYTES);
-    if (response.status !== 200) throw unavailable(url, `it answered with status ${response.status}`);
+  /** Connects to an MCP server and lists its tools. */
+  async fetchMcpServer(url: string): Promise<FoundServer> {
+    this.checkScheme(new URL(url), 'The address of an MCP server');
     try {
-      return JSON.parse(text);
+      return await readMcpServer(url, { fetch: this.#fetch, timeoutMs: this.#timeoutMs });
     } catch (cause) {
-      throw unavailable(url, 'it did not send JSON', cause);
+      throw unavailable(url, reasonOf(cause), cause);
     }
   }
 
@@ -120,17 +119,13 @@ export class CardSource {
     return response.status < 500;
   }
 
-  async #read(
-    url: string,
-    headers: Record<string, string>,
-    maxBytes = MAX_CARD_BYTES,
-  ): Promise<{ response: Response; text: string }> {
+  async #read(url: string, headers: Record<string, string>): Promise<{ response: Response; text: string }> {
     const timeout = AbortSignal.timeout(this.#timeoutMs);
     const signal = AbortSignal.any([timeout, this.#signal]);
     try {
       const response = await this.#fetch(url, { headers, signal });
       this.checkScheme(new URL(response.url), 'The redirect target');
-      return { response, text: await limitedResponse(response, { maxBytes }).text() };
+      return { response, text: await limitedResponse(response, { maxBytes: MAX_CARD_BYTES }).text() };
     } catch (cause) {
       throw unavailable(
         url,

@@ -4,6 +4,7 @@ import { Agent3Error } from '../base/agent3-error.ts';
 import type { AgentDetails, CardJson } from '../base/agents.ts';
 import { cleanExcerpt } from '../base/clean-text.ts';
 import { fromV03, isV03 } from './card-v03.ts';
+import { serverOf, transportsOf } from './mcp-server.ts';
 
 const MAX_PROBLEMS = 5;
 const NAME_LENGTH = 200;
@@ -40,7 +41,8 @@ const v1 = z.looseObject({
   supportedInterfaces: z
     .array(
       z.looseObject({
-        url: webUrl.or(z.string().regex(/^[^\s/]+:\d+$/)),
+        // gRPC interfaces are `host:port`; those of MCP servers may be packages
+        url: webUrl.or(z.string().regex(/^([^\s/]+:\d+|pkg:[a-z0-9-]+\/\S+)$/)),
         protocolBinding: z.string().min(1),
         protocolVersion: z.string().regex(/^\d+\.\d+/, { error: 'must be like 1.0' }),
         tenant: z.string().optional(),
@@ -97,6 +99,7 @@ function pathText(path: readonly PropertyKey[]): string {
 }
 
 export function protocolsOf(card: Card): string[] {
+  if (serverOf(card)) return ['mcp', ...transportsOf(card)];
   const all = card.supportedInterfaces.flatMap(({ protocolBinding, protocolVersion }) => [
     `a2a/${/^\d+\.\d+/.exec(protocolVersion)?.[0] ?? ''}`,
     cleanExcerpt(protocolBinding, 100),

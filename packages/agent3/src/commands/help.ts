@@ -18,6 +18,12 @@ export const help = `agent3: find, call and rate A2A agents
     --rate-limit CALLS/SECONDS    limit for all callers together; default: no limit
     --token TOKEN                 bearer token to send; - reads it from stdin
     --api-key KEY                 API key to send; - reads it from stdin
+    --mcp                         URL is the address of an MCP server
+  agent3 import URL             add what an AI catalog, an MCP registry, a server.json or a list of cards names
+    --limit N                     default 1000; URL can be a file
+  agent3 export                 print all agents as an AI catalog
+    --format a2a|mcp              mcp: MCP servers as the MCP registry lists them
+  agent3 gateway ID...          print MCP servers as a file for pocket-agent gateway, or for any MCP client
   agent3 claim ID               prove that an agent is yours; prints the file that proves it
   agent3 limits                 show or change what you agree to spend on calls to paid agents
     --per-call USD --per-day USD --per-month USD    none for no limit

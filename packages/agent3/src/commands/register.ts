@@ -18,11 +18,11 @@ export async function command(args: readonly string[]): Promise<number> {
       'api-key': { type: 'string' },
       'rate-limit': { type: 'string' },
       idempotent: { type: 'boolean' },
+      mcp: { type: 'boolean', default: false },
     },
   });
-  const [cardUrl, ...more] = positionals;
-  if (cardUrl === undefined || more.length > 0)
-    throw new Agent3Error('INPUT_INVALID', 'Give one URL: agent3 register URL');
+  const [url, ...more] = positionals;
+  if (url === undefined || more.length > 0) throw new Agent3Error('INPUT_INVALID', 'Give one URL: agent3 register URL');
   const { tag, price, token, 'api-key': key, 'rate-limit': rateLimit, idempotent } = values;
   const credentials = [
     ...(token === undefined ? [] : [{ type: 'bearer', token: await readSecret(token) }]),
@@ -31,7 +31,7 @@ export async function command(args: readonly string[]): Promise<number> {
   const registration = checkInput(
     registerRequest,
     {
-      cardUrl,
+      ...(values.mcp ? { mcpUrl: url } : { cardUrl: url }),
       tags: tag,
       price: price === undefined ? undefined : { perCall: numberOf('--price', price) },
       rateLimit: rateLimit === undefined ? undefined : rateLimitOf(rateLimit),
@@ -39,7 +39,8 @@ export async function command(args: readonly string[]): Promise<number> {
       ...(credentials.length > 0 ? { credentials } : {}),
     },
     {
-      cardUrl: `"${cardUrl}"`,
+      cardUrl: `"${url}"`,
+      mcpUrl: `"${url}"`,
       'price.perCall': '--price',
       tags: '--tag',
       'rateLimit.calls': '--rate-limit',
@@ -47,9 +48,13 @@ export async function command(args: readonly string[]): Promise<number> {
     },
   );
   return withAgent3(async (agent3, caller) => {
-    const { id, name, skills } = await agent3.register(registration, caller);
+    const { id, name, skills, kind } = await agent3.register(registration, caller);
+    const what =
+      kind === 'mcp'
+        ? `${skills.length} tools: agent3 gateway ${id}`
+        : `${skills.length} skills: agent3 call ${id} "…"`;
     process.stdout.write(`${id}\n`);
-    process.stderr.write(cleanText(`${name} is registered, with ${skills.length} skills: agent3 call ${id} "…"\n`));
+    process.stderr.write(cleanText(`${name} is registered, with ${what}\n`));
     return 0;
   });
 }

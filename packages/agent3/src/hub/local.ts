@@ -43,6 +43,7 @@ export async function openAgent3(options: LocalAgent3Options = {}) {
     register: (registration, caller) => registry.register(registration, caller),
     unregister: (agentId, caller) => registry.unregister(agentId, caller),
     calls: (query, caller) => registry.calls(query, caller),
+    list: (query) => registry.list(query),
     claim: (agentId, caller) => registry.claim(agentId, caller),
     setCredentials: (agentId, credentials, caller) => registry.setCredentials(agentId, credentials, caller),
     report: (agentId, reason, caller) => registry.report(agentId, reason, caller),

@@ -10,6 +10,8 @@ import {
   type Credential,
   claimResult,
   invocation,
+  type ListingQuery,
+  listing,
   type Registration,
   reportList,
   type SearchQuery,
@@ -115,6 +117,10 @@ export class RemoteAgent3 implements Agent3 {
 
   calls(query: CallLogQuery) {
     return this.#request(`api/calls${queryText({ ...query })}`, callLog);
+  }
+
+  list(query: ListingQuery) {
+    return this.#request(`api/listing${queryText({ ...query })}`, listing);
   }
 
   claim(agentId: string) {

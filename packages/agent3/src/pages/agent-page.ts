@@ -1,9 +1,12 @@
 // The page of one agent: description, statistics, skills, reviews, and how to call it.
 import { html } from 'hono/html';
 import type { Caller } from '../base/agent3.ts';
+import { Agent3Error } from '../base/agent3-error.ts';
 import type { AgentDetails, Invocation, Review } from '../base/agents.ts';
 import type { Statistics } from '../base/call-records.ts';
+import type { McpServerJson } from '../base/mcp-server.ts';
 import { priceText } from '../base/price-text.ts';
+import { mcpServersOf, serverOf } from '../cards/mcp-server.ts';
 import { callCharts, type Range, ranges } from './call-charts.ts';
 import { callForm } from './call-form.ts';
 import { countText, dateText, durationText, percentText } from './figures.ts';
@@ -21,18 +24,32 @@ interface AgentPageOptions {
   viewer: Caller | undefined;
 }
 
-export function agentPage({ agent, statistics, range, invocation, now, viewer }: AgentPageOptions): Html {
-  const { id, name, description, version, verified, tags, health, skills, recentReviews, hidden, score } = agent;
-  const path = `/agents/${encodeURIComponent(id)}`;
+export function agentPage(options: AgentPageOptions): Html {
+  const { agent, invocation, viewer } = options;
+  const { id, name, description, version, verified, tags, health, hidden, kind } = agent;
   return page({
     viewer,
     title: `${name} · Agent3`,
     content: html`
-      <div class="row"><h1>${name}</h1>${badge({ state: health, live: `/api${path}`, field: 'health' })}${verified ? html`<span class="badge plain">verified</span>` : ''}</div>
+      <div class="row"><h1>${name}</h1>${badge({ state: health, live: `/api${pathOf(id)}`, field: 'health' })}${kind === 'mcp' ? html`<span class="badge plain">MCP server</span>` : ''}${verified ? html`<span class="badge plain">verified</span>` : ''}</div>
       <p class="soft small">${id} · version ${version}${provider(agent)}</p>
       ${hidden === undefined ? '' : html`<p class="panel problem">A moderator has hidden this agent: ${hidden}</p>`}
       <p class="lead">${description}</p>
       <div class="row">${tags.map(tagLink)}</div>
+      ${kind === 'mcp' ? serverParts(options) : agentParts(options)}
+      ${cardOf(invocation)}
+      ${agentActions(agent, viewer)}`,
+  });
+}
+
+function pathOf(id: string): string {
+  return `/agents/${encodeURIComponent(id)}`;
+}
+
+function agentParts({ agent, statistics, range, invocation, now, viewer }: AgentPageOptions): Html {
+  const { id, skills, recentReviews, score } = agent;
+  const path = pathOf(id);
+  return html`
       ${tiles(agent)}
       <h2>Call it</h2>
       ${viewer ? html`${callForm(id, invocation?.card)}${ratingForm(id)}` : signInLink(path, 'to call this agent and rate the call.')}
@@ -51,10 +68,31 @@ export function agentPage({ agent, statistics, range, invocation, now, viewer }:
         <p>With any MCP client connected to <code>agent3</code>, or in a terminal:</p>
         <pre>agent3 call ${id} "…"</pre>
         ${facts(agent, invocation)}
+      </div>`;
+}
+
+/** MCP servers are connected, not called. */
+function serverParts({ agent, invocation }: AgentPageOptions): Html {
+  const { id, skills, protocols } = agent;
+  const server = invocation && serverOf(invocation.card);
+  return html`
+      <h2>Connect it</h2>
+      <div class="panel">
+        <p>In the file of a gateway or of any MCP client. ${protocols.includes('stdio') ? 'Read what it starts on your machine before you use it.' : ''}</p>
+        ${server ? html`<pre tabindex="0">${entryText(server)}</pre>` : ''}
+        <p>Or in a terminal: <code>agent3 gateway ${id} &gt; gateway.json</code>, then <code>pocket-agent gateway gateway.json</code></p>
       </div>
-      ${cardOf(invocation)}
-      ${agentActions(agent, viewer)}`,
-  });
+      <h2>Tools</h2>
+      ${skills.length === 0 ? html`<p class="panel">It lists no tools without a login.</p>` : html`<ul class="two">${skills.map(skillItem)}</ul>`}`;
+}
+
+function entryText(server: McpServerJson): string {
+  try {
+    return JSON.stringify(mcpServersOf(server), null, 2);
+  } catch (error) {
+    if (error instanceof Agent3Error) return error.message;
+    throw error;
+  }
 }
 
 function provider({ provider: by, owner, proof }: AgentDetails): Html {
@@ -101,5 +139,5 @@ function facts(agent: AgentDetails, invocation: Invocation | undefined): Html {
 
 function cardOf(invocation: Invocation | undefined): Html {
   if (!invocation) return html`<p class="panel soft">The card is being fetched. Reload the page to see it.</p>`;
-  return html`<details class="panel"><summary>A2A card</summary><pre tabindex="0">${JSON.stringify(invocation.card, null, 2)}</pre></details>`;
+  return html`<details class="panel"><summary>${serverOf(invocation.card) ? 'Record in the registry' : 'A2A card'}</summary><pre tabindex="0">${JSON.stringify(invocation.card, null, 2)}</pre></details>`;
 }

@@ -18,8 +18,8 @@ const messages = {
 
 const bodies = {
   secret: ({ type, secret }) => ({ credentials: [{ type, [type === 'bearer' ? 'token' : 'key']: secret }] }),
-  register: ({ tags = '', perCall, ...rest }) => ({
-    ...rest,
+  register: ({ kind, cardUrl, tags = '', perCall }) => ({
+    ...(kind === 'mcp' ? { mcpUrl: cardUrl } : { cardUrl }),
     ...(tags ? { tags: listOf(tags) } : {}),
     ...(perCall === undefined ? {} : { price: { perCall } }),
   }),

@@ -62,7 +62,7 @@ export function registerPage(viewer: Caller | undefined): Html {
     content: html`
       <div class="narrow">
         <h1>Register an agent</h1>
-        <p class="soft">The hub fetches its A2A card, checks it, and lists the agent under your name.</p>
+        <p class="soft">The hub fetches the A2A card of an agent, or lists the tools of an MCP server, and shows it under your name.</p>
         ${viewer ? registerForm : signInLink('/register', 'to register an agent.')}
       </div>`,
   });
@@ -70,7 +70,8 @@ export function registerPage(viewer: Caller | undefined): Html {
 
 const registerForm = html`<form class="panel sent" data-send="/api/agents" data-kind="register">
     ${needsScripts}
-    <label class="field">URL of the card <input type="url" name="cardUrl" maxlength="2000" placeholder="https://agent.example/.well-known/agent-card.json" required></label>
+ <label class="field">Kind <select name="kind"><option value="agent">A2A agent</option><option value="mcp">MCP server</option></select></label>
+    <label class="field">URL of the card, or of the MCP server <input type="url" name="cardUrl" maxlength="2000" placeholder="https://agent.example/.well-known/agent-card.json" required></label>
     <label class="field">Price per call (USD) <input type="number" name="perCall" min="0" step="any" placeholder="not given"></label>
     <label class="field">Tags <input type="text" name="tags" placeholder="weather, german"></label>
     <button>Register</button>

@@ -21,7 +21,7 @@ export function searchPage({ parameters, result, health, viewer }: SearchPageOpt
     title: query ? `${query} · Agent3` : 'Agent3: find, call and rate agents',
     content: html`
       <h1>Find an agent</h1>
-      <p class="soft">A2A agents with their ratings, prices and success rates.</p>
+      <p class="soft">A2A agents with their ratings, prices and success rates, and MCP servers.</p>
       ${form(parameters)}
       <dl class="tiles">
         <div><dt>agents</dt><dd>${countText(totalAgents)}</dd></div>
@@ -45,6 +45,15 @@ function isFiltered(parameters: URLSearchParams): boolean {
   return [...parameters].some(([name, value]) => name !== 'cursor' && value !== '');
 }
 
+const kinds = [
+  ['', 'agents and MCP servers'],
+  ['a2a', 'agents'],
+  ['JSONRPC', 'agents over JSON-RPC'],
+  ['HTTP+JSON', 'agents over REST'],
+  ['GRPC', 'agents over gRPC'],
+  ['mcp', 'MCP servers'],
+] as const;
+
 function form(parameters: URLSearchParams): Html {
   const field = (name: string) => parameters.get(name) ?? '';
   const hasFilters = [...parameters].some(
@@ -65,9 +74,9 @@ function form(parameters: URLSearchParams): Html {
         </label>
         <label>Maximum price per call (USD) <input type="number" name="maxPricePerCall" min="0" step="any" value="${field('maxPricePerCall')}"></label>
         <label>Tags <input type="text" name="tags" value="${field('tags')}" placeholder="weather, german"></label>
-        <label>Protocol
+        <label>Kind
           <select name="protocols">
-            ${['', 'JSONRPC', 'HTTP+JSON', 'GRPC'].map((value) => html`<option value="${value}" ${value === field('protocols') ? 'selected' : ''}>${value || 'any'}</option>`)}
+            ${kinds.map(([value, text]) => html`<option value="${value}" ${value === field('protocols') ? 'selected' : ''}>${text}</option>`)}
           </select>
         </label>
         <label class="check"><input type="checkbox" name="verified" value="true" ${field('verified') === 'true' ? 'checked' : ''}> signature verified</label>
@@ -78,15 +87,19 @@ function form(parameters: URLSearchParams): Html {
 }
 
 function agentItem(agent: AgentSummary): Html {
-  const { id, name, description, reputation, totalReviews, verified, tags, price, health, metrics } = agent;
+  const { id, name, description, verified, tags, health, kind } = agent;
   return html`<li class="panel">
-    <div class="row"><h3><a href="/agents/${encodeURIComponent(id)}">${name}</a></h3>${badge({ state: health })}${verified ? html`<span class="badge plain">verified</span>` : ''}</div>
+    <div class="row"><h3><a href="/agents/${encodeURIComponent(id)}">${name}</a></h3>${badge({ state: health })}${kind === 'mcp' ? html`<span class="badge plain">MCP server</span>` : ''}${verified ? html`<span class="badge plain">verified</span>` : ''}</div>
     <p>${description}</p>
-    <div class="facts">${rating(reputation, totalReviews)}<span>${priceText(price)}</span>${
-      metrics
-        ? html`<span>${successText(metrics)}</span><span>${durationText(metrics.avgResponseTime)}</span>`
-        : html`<span>never called</span>`
-    }</div>
+    ${kind === 'mcp' ? '' : facts(agent)}
     <div class="row">${tags.slice(0, 8).map(tagLink)}</div>
   </li>`;
+}
+
+function facts({ reputation, totalReviews, price, metrics }: AgentSummary): Html {
+  return html`<div class="facts">${rating(reputation, totalReviews)}<span>${priceText(price)}</span>${
+    metrics
+      ? html`<span>${successText(metrics)}</span><span>${durationText(metrics.avgResponseTime)}</span>`
+      : html`<span>never called</span>`
+  }</div>`;
 }

@@ -20,6 +20,8 @@ import type {
   Credential,
   Invocation,
   ListedAgent,
+  Listing,
+  ListingQuery,
   RateLimit,
   Registration,
   ReportList,
@@ -57,7 +59,7 @@ import { callOfReceipt, readCallLog } from './records/call-log.ts';
 import { Receipts, recordCall } from './records/calls.ts';
 import { addFeedback } from './records/feedback.ts';
 import { hubHealth } from './records/hub-health.ts';
-import { type AgentRow, metricsOf, parse, summaryOf } from './records/listing.ts';
+import { type AgentRow, listAgents, metricsOf, parse, summaryOf } from './records/listing.ts';
 import { migrations } from './records/migrations.ts';
 import { addToken, isValidToken, listTokens, revokeToken } from './records/named-tokens.ts';
 import { type LimitedUse, RateLimits } from './records/rate-limits.ts';
@@ -196,6 +198,10 @@ export class Registry implements Directory {
 
   async register(registration: Registration, caller: Caller): Promise<AgentDetails> {
     return this.select(await this.#registrations.register(registration, caller), caller);
+  }
+
+  list(query: ListingQuery): Promise<Listing> {
+    return listAgents(this.#store.db, query);
   }
 
   async claim(agentId: string, caller: Caller): Promise<ClaimResult> {

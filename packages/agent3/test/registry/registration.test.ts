@@ -109,8 +109,8 @@ test.each([
 });
 
 test.each([
-  [{}, /either cardUrl or card/],
-  [{ cardUrl: 'https://a.example/', card: v1Card() }, /either cardUrl or card/],
+  [{}, /one of cardUrl, card, mcpUrl and server/],
+  [{ cardUrl: 'https://a.example/', card: v1Card() }, /one of cardUrl, card, mcpUrl and server/],
   [{ cardUrl: 'ftp://a.example/card' }, /absolute http or https/],
   [{ cardUrl: 'https://user:hush@a.example/card' }, /password/],
   [{ cardUrl: 'http://a.example/card' }, /must be https \(a\.example\)/],

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import type { CardJson } from '../../base/agents.ts';
 import { CallFailure } from '../../base/call-failure.ts';
 import type { CallRequest } from '../../base/calls.ts';
-import { isTooDeep, MAX_DEPTH } from '../../base/json-depth.ts';
+import { isTooDeep, MAX_DEPTH } from '../../base/check-input.ts';
 import { payloadOf } from './payload.ts';
 
 /** Short names of media types that requests and cards use. */

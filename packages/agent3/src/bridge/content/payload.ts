@@ -3,8 +3,8 @@
 import type { Part, SchemaCheck } from '@pocket-agent/a2a/client';
 import { isRecord, stringsIn } from '@pocket-agent/kit';
 import { CallFailure } from '../../base/call-failure.ts';
+import { isTooDeep } from '../../base/check-input.ts';
 import { cleanLine } from '../../base/clean-text.ts';
-import { isTooDeep } from '../../base/json-depth.ts';
 
 type Schema = Record<string, unknown>;
 

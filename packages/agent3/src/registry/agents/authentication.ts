@@ -3,6 +3,7 @@
 import { isRecord } from '@pocket-agent/kit';
 import type { Credential, Invocation, ListedAgent } from '../../base/agents.ts';
 import { readCard } from '../../cards/card.ts';
+import { serverOf } from '../../cards/mcp-server.ts';
 import { plannedCredentials } from '../../credentials/authorization.ts';
 
 const kindOfScheme: Record<string, Credential['type'] | undefined> = {
@@ -19,6 +20,8 @@ function kindOf(scheme: Record<string, unknown>): string {
 }
 
 export function authenticationOf(agent: ListedAgent, credentials: readonly Credential[]): Invocation['authentication'] {
+  // the client or gateway that connects to an MCP server brings the credentials
+  if (serverOf(agent.card)) return { schemes: [], required: false, available: true };
   const { securitySchemes: declared = {}, securityRequirements = [] } = readCard(agent.card);
   const alternatives = securityRequirements.map(({ schemes }) => Object.keys(schemes ?? {}));
   const kinds = alternatives.flat().map((name) => kindOf(declared[name] ?? {}));

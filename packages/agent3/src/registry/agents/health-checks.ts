@@ -57,7 +57,7 @@ async function check(options: HealthCheckOptions, row: AgentRow): Promise<void> 
     return;
   }
   await db.transaction().execute(async (transaction) => {
-    const health = isUp ? 'up' : 'down';
+    const health = isUp === undefined ? 'unknown' : isUp ? 'up' : 'down';
     await updateRecord(transaction, { agentId: row.id, now: now(), change: () => ({ health }) });
     // jitter, so that agents registered together are not checked together forever
     const due = now() + Math.round(intervalMs * (0.9 + Math.random() * 0.2));
@@ -69,13 +69,14 @@ async function check(options: HealthCheckOptions, row: AgentRow): Promise<void> 
   });
 }
 
-async function answers({ source, freshness }: HealthCheckOptions, row: AgentRow): Promise<boolean> {
+/** Undefined if the agent has no http address. */
+async function answers({ source, freshness }: HealthCheckOptions, row: AgentRow): Promise<boolean | undefined> {
   if (row.card_url !== null) {
     await freshness.refresh(row);
     return true;
   }
   const agent = await freshness.find(row.id);
-  // gRPC interfaces have no http address
+  // gRPC interfaces and packages have no http address
   const found = agent && readCard(agent.card).supportedInterfaces.find(({ url }) => /^https?:/i.test(url));
-  return found !== undefined && source.answers(found.url);
+  return found && source.answers(found.url);
 }

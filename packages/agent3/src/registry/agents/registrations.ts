@@ -90,13 +90,20 @@ export class Registrations {
 
   /** Returns the id of the agent. Registering the same card URL again changes only the given fields. */
   async register(registration: Registration, caller: Caller): Promise<string> {
-    const { cardUrl, card, ...envelope } = checkInput(registerRequest, registration);
-    const { checks, proofs, requireProof } = this.#options;
-    const checked = cardUrl === undefined ? await checks.check(card ?? {}) : await checks.fetch(cardUrl);
+    const { cardUrl, card, mcpUrl, server, ...envelope } = checkInput(registerRequest, registration);
+    const { proofs, requireProof } = this.#options;
+    const checked = await this.#read({ cardUrl, card, mcpUrl, server });
     const isRequired = requireProof && !caller.isAdmin;
     const proof = isRequired ? await proofs.find(checked, caller) : proofs.inCard(checked, caller);
     if (isRequired && !proof) throw proofRequired(proofs.fileFor(checked, caller));
     return this.#write({ checked, envelope, caller, proof });
+  }
+
+  #read({ cardUrl, card, mcpUrl, server }: Registration): Promise<CheckedCard> {
+    const { checks } = this.#options;
+    if (cardUrl !== undefined) return checks.fetch(cardUrl);
+    if (mcpUrl !== undefined) return checks.serverAt(mcpUrl);
+    return server ? checks.server(server) : checks.check(withoutServer(card ?? {}));
   }
 
   /** Makes the caller the owner of the agent if there is a proof. Otherwise says what would be one. */
@@ -337,6 +344,11 @@ function takeFormer(transaction: Transaction<RegistrySchema>, identity: string):
     .where('identity', '=', identity)
     .returning(formerColumns)
     .executeTakeFirst();
+}
+
+/** Only `server` and `mcpUrl` register MCP servers; a card cannot pass for one. */
+function withoutServer({ mcpServer: _mcpServer, ...card }: CardJson): CardJson {
+  return card;
 }
 
 type CardColumns = ReturnType<typeof cardColumns>;

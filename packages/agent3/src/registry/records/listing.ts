@@ -1,7 +1,18 @@
 // Converts rows of the registry to public types.
 import type { Kysely, Selectable } from 'kysely';
 import { sql } from 'kysely';
-import type { AgentMetrics, AgentSummary, CardJson, ListedAgent, Price, RateLimit } from '../../base/agents.ts';
+import type {
+  AgentMetrics,
+  AgentSummary,
+  CardJson,
+  ListedAgent,
+  Listing,
+  ListingQuery,
+  Price,
+  RateLimit,
+} from '../../base/agents.ts';
+import { checkInput } from '../../base/check-input.ts';
+import { listingRequest } from '../../base/requests.ts';
 import { rowCountsForAgent } from './calls.ts';
 import { reputationOf } from './ranking.ts';
 import type { AgentTable, RegistrySchema } from './schema.ts';
@@ -27,13 +38,15 @@ export function listedAgent(row: AgentRow & { card: string }): ListedAgent {
 
 export function summaryOf(row: AgentRow, metrics: AgentMetrics | undefined): AgentSummary {
   const reputation = reputationOf(row);
+  const protocols = parse<string[]>(row.protocols);
   return {
     id: row.id,
     name: row.name,
     description: row.description,
     ...(reputation === undefined ? {} : { reputation }),
     totalReviews: row.rating_count,
-    protocols: parse<string[]>(row.protocols),
+    protocols,
+    ...(protocols[0] === 'mcp' ? { kind: 'mcp' as const } : {}),
     verified: row.verified === 1,
     tags: parse<string[]>(row.tags),
     ...priceOf(row),
@@ -49,6 +62,34 @@ export function rateLimitOf({ rate_calls, rate_seconds }: AgentRow): { rateLimit
 
 export function priceOf({ price }: AgentRow): { price?: Price } {
   return price === null ? {} : { price: parse<Price>(price) };
+}
+
+/** In the order of registration, without hidden agents. */
+export async function listAgents(db: Kysely<RegistrySchema>, query: ListingQuery): Promise<Listing> {
+  const { kind, limit, cursor = '0' } = checkInput(listingRequest, query);
+  let rows = db
+    .selectFrom('agent3_agents')
+    .innerJoin('agent3_cards', 'agent_number', 'number')
+    .select(['number', 'id', 'card', 'card_url', 'tags', 'registered_at', 'refreshed_at'])
+    .where('hidden', 'is', null)
+    .where('number', '>', Number(cursor))
+    .orderBy('number')
+    .limit(limit + 1);
+  // the protocols of MCP servers begin with mcp
+  if (kind) rows = rows.where('protocols', kind === 'mcp' ? 'like' : 'not like', '["mcp"%');
+  const found = await rows.execute();
+  const last = found[limit - 1];
+  return {
+    agents: found.slice(0, limit).map((row) => ({
+      id: row.id,
+      card: parse<CardJson>(row.card),
+      ...(row.card_url === null ? {} : { cardUrl: row.card_url }),
+      tags: parse<string[]>(row.tags),
+      registeredAt: new Date(row.registered_at).toISOString(),
+      refreshedAt: new Date(row.refreshed_at).toISOString(),
+    })),
+    ...(found.length > limit && last ? { nextCursor: String(last.number) } : {}),
+  };
 }
 
 /** The latency is the median of recent calls that reached the agent. Agents without calls have no metrics. */

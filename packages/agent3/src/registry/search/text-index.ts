@@ -31,9 +31,14 @@ export function textsOf(card: Card, tags: readonly string[]): IndexedText {
     examples: plain(...card.skills.flatMap(({ examples }) => examples ?? [])),
     labels: [
       ...tags.map((tag) => labelOf('tag', tag)),
-      ...['a2a', ...protocolsOf(card)].map((protocol) => labelOf('protocol', protocol)),
+      ...labelsFor(protocolsOf(card)).map((protocol) => labelOf('protocol', protocol)),
     ].join(' '),
   };
+}
+
+/** Agents also have the label a2a. */
+function labelsFor(protocols: readonly string[]): readonly string[] {
+  return protocols[0] === 'mcp' ? protocols : ['a2a', ...protocols];
 }
 
 /** The text for the embedding model. */
