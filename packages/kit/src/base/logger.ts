@@ -88,17 +88,25 @@ interface Warning {
   key?: string;
   /** A function is called only if the warning is new; if it returns undefined, nothing is logged. */
   text: string | (() => string | undefined);
+  /** Default `warn`. */
+  level?: 'info' | 'warn';
 }
 
 const logged = new WeakMap<object, Set<string>>();
 
 /** Logs each warning about a subject once, and at most 100 of them. */
-export function warnOnce({ logger, about, text, key = typeof text === 'string' ? text : '' }: Warning): void {
+export function warnOnce({
+  logger,
+  about,
+  text,
+  key = typeof text === 'string' ? text : '',
+  level = 'warn',
+}: Warning): void {
   const known = logged.get(about) ?? new Set();
   const shortKey = key.slice(0, MAX_KEY_LENGTH);
   if (known.has(shortKey) || known.size >= MAX_WARNINGS) return;
   const warning = typeof text === 'string' ? text : text();
   if (warning === undefined) return;
   logged.set(about, known.add(shortKey));
-  logger.warn(warning);
+  logger[level](warning);
 }

@@ -24,7 +24,7 @@ import type { RenamedTool } from '../tools/name-registry.ts';
 import type { RequestedCall, StepCalls } from '../tools/step-calls.ts';
 import { isCaller, type ListWait, type ToolSource } from '../tools/tool-source.ts';
 import type { ToolTable } from '../tools/tool-table.ts';
-import { warnOfEmptyFilter } from '../tools/tool-volume.ts';
+import { logHiddenTools, warnOfEmptyFilter } from '../tools/tool-volume.ts';
 import { Toolbox } from '../tools/toolbox.ts';
 import type { PocketAgent } from './agent.ts';
 import type { AgentParts } from './agent-parts.ts';
@@ -166,6 +166,7 @@ export class AgentTools {
     });
     const allowed = table.allowed((tool) => access.refusal(tool));
     if (access.options.filter && allowed.entries.length === 0) warnOfEmptyFilter({ agent: name, table, logger });
+    else logHiddenTools({ agent: name, table, allowed, logger });
     return table;
   }
 

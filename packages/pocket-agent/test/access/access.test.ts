@@ -342,6 +342,23 @@ describe('a profile on an agent', () => {
     expect(warnings).toEqual([expect.stringMatching(/^access.filter of Tester hides every tool \(1\)\./)]);
   });
 
+  test('tools that a profile hides are logged once, by name and capability', async () => {
+    const lines: string[] = [];
+    const logger = { ...silent, info: (text: string) => void lines.push(text) };
+    const { tools } = byCapability();
+    const { agent } = scriptedAgent(['One.', 'Two.', 'Three.'], { tools, access: { profile: 'writer' }, logger });
+    await agent.run('Hi');
+    await agent.run('Hi');
+    await agent.fork().run('Hi');
+    expect(lines).toEqual([
+      'access of Tester hides found (create), erase (delete) from its model. agent.listHiddenTools() gives the reasons.',
+    ]);
+    const many = Array.from({ length: 12 }, (_, index) => counting(`erase${index}`).made);
+    const other = scriptedAgent(['One.'], { tools: many, access: { profile: 'reader' }, logger });
+    await other.agent.run('Hi');
+    expect(lines.at(-1)).toContain('erase9 (delete) and 2 more from its model');
+  });
+
   test('a filter is called at every step, because its answer may change', async () => {
     const { tools } = byCapability();
     let isOpen = false;
