@@ -43,6 +43,28 @@ test.each(templates)('pocket-agent new --template %s writes tests that pass', as
   expect(status).toBe(0);
 });
 
+test.each(templates)(
+  'every script of the template %s that runs TypeScript names the Node that it needs',
+  async (template) => {
+    const project = await newProject(folder, template);
+    const { scripts } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8'));
+    const run = Object.keys(scripts).filter((name) => /^node .*(\.ts|eval)/.test(scripts[name]));
+    expect(run.map((name) => [name, scripts[`pre${name}`]])).toEqual(
+      ['start', 'ask', 'test', 'eval'].map((name) => [name, 'node needs-node.cjs']),
+    );
+    const check = (node: string) => {
+      const versions = `{ ...process.versions, node: '${node}' }`;
+      const asIf = `Object.defineProperties(process, { versions: { value: ${versions} }, version: { value: 'v${node}' } });`;
+      const args = ['--import', `data:text/javascript,${encodeURIComponent(asIf)}`, 'needs-node.cjs'];
+      const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
+      return { status, stdout, stderr };
+    };
+    expect(check('24.0.0')).toEqual({ status: 0, stdout: '', stderr: '' });
+    const stderr = 'This project needs Node 24 or newer; this is v20.19.0. See https://nodejs.org.\n';
+    expect(check('20.19.0')).toEqual({ status: 1, stdout: '', stderr });
+  },
+);
+
 describe.each(templates)('a program of the template %s that cannot work', (template) => {
   const program = { agent: ['serve.ts'], 'mcp-server': ['server.ts', '--http'], bot: ['bot.ts'] }[template] ?? [];
   const noKey = 'Model "openai/gpt-5" needs a key: set OPENAI_API_KEY, or pass modelSettings.apiKey.\n';
