@@ -55,7 +55,7 @@ export async function command(args: readonly string[]): Promise<number> {
 
 async function list(sessions: Sessions, _names: readonly string[], values: Values): Promise<string> {
   const lines = sessionLines(await sessions.list(values.search));
-  if (lines.length === 0) process.stderr.write(`No saved conversations. ${await adviceFor(sessions, values)}\n`);
+  if (lines.length === 0) process.stderr.write(`${await explainEmptyList(sessions, values)}\n`);
   if (values.conversations === undefined) {
     for (const file of await programDatabases())
       process.stderr.write(
@@ -65,8 +65,17 @@ async function list(sessions: Sessions, _names: readonly string[], values: Value
   return lines.map((line) => `${line}\n`).join('');
 }
 
-async function adviceFor(sessions: Sessions, { search, conversations }: Values): Promise<string> {
-  if (search !== undefined) return 'Search for another text.';
+async function explainEmptyList(sessions: Sessions, values: Values): Promise<string> {
+  const { search } = values;
+  if (search === undefined) return `No saved conversations. ${await adviceFor(sessions, values)}`;
+  const { length } = await sessions.list();
+  if (length === 0) return `No saved conversations to search. ${await adviceFor(sessions, values)}`;
+  const which =
+    length === 1 ? 'The saved conversation does not contain' : `None of the ${length} saved conversations contains`;
+  return `${which} "${printable(search)}". Search for fewer words, or leave out --search to list all.`;
+}
+
+async function adviceFor(sessions: Sessions, { conversations }: Values): Promise<string> {
   if (conversations === undefined) return `${program} --session NAME saves one.`;
   if (await sessions.hasOwners()) return `Those in this database belong to callers, whom ${program} callers lists.`;
   return 'If the program gave them a scope, add --scope NAME.';

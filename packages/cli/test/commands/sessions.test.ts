@@ -145,6 +145,8 @@ describe('pocket-agent sessions', () => {
     const { command } = await oldData('listed', {});
     const empty = await command('sessions');
     expect(empty).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('--session NAME') });
+    const searched = await command('sessions', '--search', 'giraffe');
+    expect(searched.stderr).toMatch(/^No saved conversations to search\. .*--session NAME saves one\.\n$/);
     providers.script('Hello.', 'Hi.');
     await command(...args('--session', 'older', 'I am Ada\u001b[2J'));
     await command(...args('--session', 'newer', 'I am Bob'));
@@ -155,7 +157,9 @@ describe('pocket-agent sessions', () => {
       '',
     ]);
     expect((await command('sessions', '--search', 'am BOB')).stdout).toMatch(/^newer .*\n$/);
-    expect(await command('sessions', '--search', 'giraffe')).toMatchObject({ code: 0, stdout: '' });
+    const stderr =
+      'None of the 2 saved conversations contains "giraffe". Search for fewer words, or leave out --search to list all.\n';
+    expect(await command('sessions', '--search', 'giraffe')).toMatchObject({ code: 0, stdout: '', stderr });
   });
 
   test('shows, renames, exports and deletes a session', async () => {
