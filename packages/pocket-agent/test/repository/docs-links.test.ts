@@ -37,6 +37,11 @@ test('every page is in the sidebar of the site and in the list of docs/getting-s
   expect(others.filter((page) => !list.includes(page))).toEqual([]);
 });
 
+test('docs/mcp-servers.md shows the server in examples', () => {
+  const server = readFileSync(join(root, 'examples/notes-server.ts'), 'utf8');
+  expect(readFileSync(join(root, 'docs/mcp-servers.md'), 'utf8')).toContain(`\`\`\`ts\n${server}\`\`\`\n`);
+});
+
 test('the figures of the README are those of the benchmark', () => {
   const results = tableRows(readFileSync(join(root, 'bench/RESULTS.md'), 'utf8'));
   const names = results.find((cells) => cells.includes('**pocket-agent**')) ?? [];
