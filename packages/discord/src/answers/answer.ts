@@ -7,6 +7,7 @@ import { DiscordBotError } from '../base/errors.ts';
 import { failureFields, failureText } from '../conversation/failure-text.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { assistantText, hasToolCalls, TurnLog } from '../conversation/turn-log.ts';
+import { answerFiles } from '../reply/answer-files.ts';
 import { InteractionChannel } from '../reply/interaction-channel.ts';
 import { LiveReply } from '../reply/live-reply.ts';
 import { keepTyping } from '../reply/typing.ts';
@@ -51,7 +52,7 @@ export async function answer(parts: BotParts, { claim, source }: Question): Prom
     hasModelChoice = parts.models.hasChoice(settings);
     await runAgent(parts, { claim, source, settings, signal, reply, progress, log });
     await log.written();
-    const isEmpty = progress.text.trim() === '';
+    const isEmpty = progress.text.trim() === '' && answerFiles(log.messages).length === 0;
     if (isEmpty && source.replaces.length > 0) throw new DiscordBotError('REFUSED', 'The model returned no text.');
     const finished = { claim, source, reply, messages: log.messages };
     return await deliverAnswer(parts, finished, { text: progress.text, note: progress.note });

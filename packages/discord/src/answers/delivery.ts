@@ -2,6 +2,7 @@
 import type { Message } from 'pocket-agent';
 import type { BotParts } from '../conversation/parts.ts';
 import { assistantText, hasToolCalls, shownText } from '../conversation/turn-log.ts';
+import { answerFiles } from '../reply/answer-files.ts';
 import { refusalNote } from '../reply/answer-parts.ts';
 import type { LiveReply, Outcome } from '../reply/live-reply.ts';
 import type { Claim } from '../store/schema.ts';
@@ -25,7 +26,7 @@ export async function deliverAnswer(
   { text, note = '' }: { text: string; note?: string },
 ): Promise<boolean> {
   const { claim, source, reply } = finished;
-  const outcome = await reply.finish(text, { note });
+  const outcome = await reply.finish(text, { note, files: answerFiles(finished.messages) });
   if (outcome.state === 'failed') return false;
   if (outcome.state === 'refused' && outcome.visibleText === '') {
     const previous = await previousAnswer(parts, { claim, source });

@@ -1,4 +1,5 @@
 // Splits an answer into Discord messages, while it grows and when it is complete.
+import type { AnswerFile } from './answer-files.ts';
 import type { ButtonAction } from './buttons.ts';
 import { MESSAGE_LENGTH, splitMessage } from './split.ts';
 
@@ -7,7 +8,10 @@ export interface Part {
   /** The part of the answer in this message. */
   text: string;
   actions: readonly ButtonAction[];
+  /** The whole text of a long answer. */
   file?: string;
+  /** What the model generated. */
+  files?: readonly AnswerFile[];
 }
 
 interface Answer {
@@ -20,6 +24,8 @@ interface Answer {
   actions: readonly ButtonAction[];
   /** An answer with more parts is sent as a file. */
   maxParts: number;
+  /** Attached to the last part. */
+  files: readonly AnswerFile[];
 }
 
 const MAX_NOTE_LENGTH = 400;
@@ -42,8 +48,16 @@ export function growingParts(
   }));
 }
 
-export function finalParts({ heading, text, fileText, note, actions, maxParts }: Answer): Part[] {
-  const lastNote = truncateNote(note || (text.trim() === '' ? EMPTY_ANSWER : ''));
+export function finalParts(answer: Answer): Part[] {
+  const { files } = answer;
+  const parts = textParts(answer);
+  const last = parts.at(-1);
+  return last && files.length > 0 ? [...parts.slice(0, -1), { ...last, files }] : parts;
+}
+
+function textParts({ heading, text, fileText, note, actions, maxParts, files }: Answer): Part[] {
+  const isEmpty = text.trim() === '' && files.length === 0;
+  const lastNote = truncateNote(note || (isEmpty ? EMPTY_ANSWER : ''));
   // each part closes its code fences, so the note is outside of them
   const texts = splitMessage(heading + text);
   const end = texts.pop() ?? '';

@@ -7,6 +7,7 @@ import type { Logger } from 'pocket-agent';
 import { hasErrorCode, isClientError, isRefusal, refusalReason } from '../base/discord-errors.ts';
 import { DiscordBotError } from '../base/errors.ts';
 import type { ReplyOptions } from '../config/options.ts';
+import type { AnswerFile } from './answer-files.ts';
 import { finalParts, growingParts, joinNote, type Part, refusalNote, truncateNote, withNote } from './answer-parts.ts';
 import { type ButtonAction, buttons } from './buttons.ts';
 import { inertLinks, previewFlags } from './inert-links.ts';
@@ -51,6 +52,14 @@ interface FinalAnswer {
   actions: readonly ButtonAction[];
   /** Whether a long answer may be sent as a file. */
   canAttach: boolean;
+  files: readonly AnswerFile[];
+}
+
+interface Finish {
+  note?: string;
+  /** Whether the answer can be regenerated. */
+  again?: boolean;
+  files?: readonly AnswerFile[];
 }
 
 type PreviewFlags = ReturnType<typeof previewFlags>;
@@ -66,6 +75,9 @@ interface RefusedPart {
 /** A new message reopens an archived thread, an edit does not. */
 const THREAD_ARCHIVED = 50083;
 const FINAL_ATTEMPTS = 3;
+/** The limits of Discord for a message, one file less for a long answer. */
+const MAX_FILES = 9;
+const MAX_FILE_BYTES = 10_000_000;
 
 export class LiveReply {
   readonly #target: ReplyTarget;
@@ -104,11 +116,12 @@ export class LiveReply {
     this.#schedule();
   }
 
-  /** Shows the complete answer. */
-  async finish(text: string, { note = '', again = true }: { note?: string; again?: boolean } = {}): Promise<Outcome> {
+  /** Shows the complete answer. Files that Discord does not take are left out, with a note. */
+  async finish(text: string, { note = '', again = true, files = [] }: Finish = {}): Promise<Outcome> {
     await this.stop();
     const { canAttach, isResumed, canRepeat } = this.#target;
-    const final: FinalAnswer = { text, note, actions: again && canRepeat ? ['again'] : [], canAttach };
+    const actions: ButtonAction[] = again && canRepeat ? ['again'] : [];
+    const final: FinalAnswer = { ...withFiles({ note, files, canAttach }), text, actions, canAttach };
     for (let count = 1; ; count++) {
       try {
         // after a restart, on the last attempt, replace parts that a proxy blocks by a note
@@ -165,10 +178,10 @@ export class LiveReply {
 
   /** Shows all parts, and a note in place of each part that Discord refuses. */
   async #deliver(final: FinalAnswer, isFinal: (error: unknown) => boolean): Promise<Outcome> {
-    const { text, note, actions, canAttach } = final;
+    const { text, note, actions, canAttach, files } = final;
     const maxParts = canAttach ? this.#maxParts : Number.POSITIVE_INFINITY;
     const shown = { heading: this.#disablePreviews(this.#target.heading), text: this.#disablePreviews(text) };
-    const parts = finalParts({ ...shown, fileText: text, note, actions, maxParts });
+    const parts = finalParts({ ...shown, fileText: text, note, actions, maxParts, files });
     if (!this.#hasSearched) await this.#findUnrecorded(parts);
     let reason = '';
     let kept = parts.length;
@@ -182,6 +195,7 @@ export class LiveReply {
         claim: this.#target.claim,
         reason: errorText(refusal),
       });
+      if (part.files) return this.#deliver({ ...final, ...withFiles({ ...final, canAttach: false }) }, isFinal);
       if (part.file !== undefined) return this.#deliver({ ...final, canAttach: false }, isFinal);
       reason = refusalReason(refusal);
       if (await this.#placeNote({ parts, index, final, reason })) continue;
@@ -222,7 +236,7 @@ export class LiveReply {
 
   /** Edits the message at this index, or sends it. */
   async #place(index: number, part: Part): Promise<void> {
-    const key = JSON.stringify([part.content, part.actions, part.file]);
+    const key = JSON.stringify([part.content, part.actions, part.file, part.files?.map(({ name }) => name)]);
     if (this.#shown[index]?.key === key) return;
     const id = this.#ids[index];
     if (id === undefined || !(await this.#edit(id, part))) await this.#post(index, part);
@@ -292,12 +306,25 @@ export class LiveReply {
     content,
     actions,
     file,
+    files = [],
   }: Part): Pick<MessageCreateOptions, 'content' | 'components' | 'files'> & PreviewFlags {
     return {
       content,
       ...previewFlags(content, this.#target.allowLinkHosts),
       components: buttons(actions, this.#target.claim),
-      ...(file === undefined ? {} : { files: [new AttachmentBuilder(Buffer.from(file), { name: 'answer.md' })] }),
+      files: [
+        ...(file === undefined ? [] : [new AttachmentBuilder(Buffer.from(file), { name: 'answer.md' })]),
+        ...files.map(({ name, bytes }) => new AttachmentBuilder(bytes, { name })),
+      ],
     };
   }
+}
+
+/** The files that can be attached, and a note about the others. */
+function withFiles({ note, files, canAttach }: Pick<FinalAnswer, 'note' | 'files' | 'canAttach'>) {
+  const attached = canAttach ? files.filter(({ bytes }) => bytes.length <= MAX_FILE_BYTES).slice(0, MAX_FILES) : [];
+  const missing = files.length - attached.length;
+  if (missing === 0) return { files: attached, note };
+  const names = missing === 1 ? 'A generated file' : `${missing} generated files`;
+  return { files: attached, note: joinNote(`-# ${names} could not be attached.`, note, '\n') };
 }

@@ -43,12 +43,7 @@ export class Claims {
 
   /** False if the message is claimed already, or the run has asked. */
   async add(claim: NewClaim, state: Claim['state'] = 'queued'): Promise<boolean> {
-    const now = Date.now();
-    await this.#db
-      .insertInto('discord_conversations')
-      .values({ id: claim.conversation, updated_at: now })
-      .onConflict((conflict) => conflict.column('id').doUpdateSet({ updated_at: now }))
-      .execute();
+    const now = await this.#touch(claim.conversation);
     const { numInsertedOrUpdatedRows } = await this.#db
       .insertInto('discord_claims')
       .values({ ...claim, state, replies: '[]', created_at: now })
@@ -60,6 +55,12 @@ export class Claims {
   /** Queues a command in state `asked`, with the message that will show its answer. */
   async enqueue(id: string, replies: readonly string[]): Promise<void> {
     await this.#setIf('asked', id, { state: 'queued', replies: JSON.stringify(replies) });
+  }
+
+  /** Queues a command in state `asked` in another channel, such as a new thread. */
+  async enqueueIn(id: string, { channelId, conversation }: { channelId: string; conversation: string }): Promise<void> {
+    await this.#touch(conversation);
+    await this.#setIf('asked', id, { state: 'queued', conversation, channel_id: channelId });
   }
 
   /** Queues commands whose process ended before it answered. */
@@ -209,6 +210,16 @@ export class Claims {
       .deleteFrom('discord_claims')
       .where('created_at', '<', Date.now() - RETENTION_MS)
       .execute();
+  }
+
+  async #touch(conversation: string): Promise<number> {
+    const updated_at = Date.now();
+    await this.#db
+      .insertInto('discord_conversations')
+      .values({ id: conversation, updated_at })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet({ updated_at }))
+      .execute();
+    return updated_at;
   }
 
   async #set({ id, conversation }: Claim, values: Partial<Claim>): Promise<void> {
