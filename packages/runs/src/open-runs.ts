@@ -32,7 +32,7 @@ export async function openRuns(options: RunsOptions): Promise<Runs> {
   try {
     for (const [name, make] of Object.entries(read.agents ?? {})) agents.set(name, await make());
     opened = await openStore<RunsSchema>({ url, file, ...runTables });
-    const store: RunStore = { ...opened, queued: async (db, queued) => engine?.queued(db, queued) };
+    const store: RunStore = { ...opened, queued: async (...queued) => engine?.queued(...queued) };
     const changes = new Changes(store.db);
     const live = new LiveEvents();
     const questions = new Questions(store, read.questionsExpireAfterMs);

@@ -25,7 +25,7 @@ import { RunError } from './journal/run-error.ts';
 import { findRun, type LastEvent, lastEvents, listRuns, type RunInfo, type RunPage } from './journal/run-list.ts';
 import type { Schedule, Schedules } from './journal/schedules.ts';
 import type { RunTable } from './journal/schema.ts';
-import { newRun, RunStarts } from './journal/start-run.ts';
+import { type NewRun, newRun, RunStarts } from './journal/start-run.ts';
 
 /** From where to read the events of a run, and when to stop. */
 export interface EventsOptions {
@@ -92,7 +92,7 @@ export class Runs {
     } = readStartOptions(options);
     const { engine, changes } = this.#parts;
     this.#checkAgent(agent);
-    const row: RunTable = {
+    const row: NewRun['row'] = {
       ...newRun({ id, agent, input }),
       caller,
       profile: profile ? JSON.stringify(profile) : null,

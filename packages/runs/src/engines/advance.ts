@@ -5,7 +5,7 @@ import type { Changes } from '../journal/changes.ts';
 import { queueNext } from '../journal/conversations.ts';
 import type { ApprovalCall, EndEvent, QuestionAnswer } from '../journal/events.ts';
 import type { HeldWrites } from '../journal/held-writes.ts';
-import { type Database, inTransaction, lockRun, type RunStore, write } from '../journal/journal.ts';
+import { type Database, inTransaction, lockRun, queueing, type RunStore, write } from '../journal/journal.ts';
 import type { LiveEvents } from '../journal/live-events.ts';
 import { closeQuestions, type NewQuestion, type Questions } from '../journal/questions.ts';
 import { isRunError } from '../journal/run-error.ts';
@@ -197,10 +197,10 @@ export class HeldRun {
     await inTransaction(store.db, async (db) => {
       await lockRun(store, db, run);
       const isAnswered = await this.#hasAnswer(db);
-      const status = this.#abort.signal.aborted || isAnswered ? 'queued' : 'waiting';
-      const set = { status, holder: null } as const;
+      const queued = this.#abort.signal.aborted || isAnswered ? queueing() : undefined;
+      const set = queued ?? { status: 'waiting' as const, holder: null };
       const isHeld = await write(store, db, { run, holder: this.#holder, events: [], set });
-      if (isHeld && status === 'queued') await store.queued(db, [this.row]);
+      if (isHeld && queued) await store.queued(db, [{ ...this.row, ...queued }]);
     });
   }
 

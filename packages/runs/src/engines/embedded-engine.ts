@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { hasToWait } from '../journal/conversations.ts';
+import { queueing } from '../journal/journal.ts';
 import type { RunTable } from '../journal/schema.ts';
 import type { Engine } from './engine.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
@@ -62,9 +63,8 @@ export class EmbeddedEngine implements Engine {
     while (!this.#isClosed && this.#worker.size < this.#worker.options.maxParallelRuns) {
       const row = await this.#claim();
       if (!row) return;
-      // after an error the timer tries again, because the database may be back then
       this.#worker.advance(row).then(
-        () => this.wake(),
+        (isSaved) => isSaved && this.wake(), // otherwise the timer tries again, because the database may be back then
         (error) => this.#worker.report(error),
       );
     }
@@ -74,8 +74,8 @@ export class EmbeddedEngine implements Engine {
     this.#unlock = await tryWorkerLock(this.#file);
     if (!this.#unlock) return false;
     // the process that ran them has ended
-    const set = { status: 'queued' as const, holder: null };
-    await this.#worker.options.store.db.updateTable('pocket_runs').set(set).where('status', '=', 'running').execute();
+    const { db } = this.#worker.options.store;
+    await db.updateTable('pocket_runs').set(queueing()).where('status', '=', 'running').execute();
     return true;
   }
 

@@ -1,13 +1,9 @@
 // An engine decides which process advances which run, and when.
-import type { Database } from '../journal/journal.ts';
-import type { RunTable } from '../journal/schema.ts';
-
-/** What an engine needs to know about a run. */
-export type QueuedRun = Pick<RunTable, 'id' | 'agent' | 'caller'>;
+import type { Database, QueuedRun } from '../journal/journal.ts';
 
 export interface Engine {
   /** Called in each transaction that queues runs. */
-  queued(db: Database, runs: readonly QueuedRun[]): Promise<void>;
+  queued(db: Database, runs: readonly QueuedRun[], delaySeconds?: number): Promise<void>;
   /** Begins to advance runs, if this process has agents. */
   start(): Promise<void>;
   /** Called after a transaction that may have queued a run. */

@@ -1,12 +1,12 @@
 // The engine of many processes on PostgreSQL: pg-boss decides which of them advances a run, and gives the runs of a process
-// that died to others. A job says only that a run is queued; the journal is the truth.
+// that died to others. A job says only that a run is queued; the journal is the truth. Its id is the holder of the run.
 import { BatchQueue, configError, sha256 } from '@pocket-agent/kit';
 import { sql } from 'kysely';
 import type { Job, PgBoss } from 'pg-boss';
 import { hasToWait } from '../journal/conversations.ts';
-import { type Database, inTransaction } from '../journal/journal.ts';
+import { type Database, inTransaction, type QueuedRun, queueing } from '../journal/journal.ts';
 import type { RunTable } from '../journal/schema.ts';
-import type { Engine, QueuedRun } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
 const SCHEMA = 'pocket_runs_queue';
@@ -21,14 +21,16 @@ const MAX_JOB_S = 86_400;
 const RETENTION_S = 365 * 86_400;
 const KEPT_S = 3_600;
 const MAX_RETRIES = 1_000_000;
-/** After an error, such as a database that cannot be reached. */
 const RETRY_S = 1;
-
 /** The most jobs that a process takes at once, so that processes share what is queued. */
 const MAX_JOBS = 4;
 
 interface RunJob {
   run: string;
+}
+
+interface ClaimedJob extends RunJob {
+  id: string;
 }
 
 /** The runs of one agent in this process. */
@@ -44,7 +46,7 @@ export class PostgresEngine implements Engine {
   readonly #worker: Worker;
   readonly #boss: PgBoss;
   readonly #adapter: typeof import('pg-boss').fromKysely;
-  readonly #claims: BatchQueue<string, RunTable | undefined>;
+  readonly #claims: BatchQueue<ClaimedJob, RunTable | undefined>;
   readonly #known = new Map<string, Promise<string>>();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -52,18 +54,18 @@ export class PostgresEngine implements Engine {
   constructor(options: WorkerOptions, { boss, fromKysely }: Pick<Loaded, 'boss' | 'fromKysely'>) {
     this.#worker = new Worker(options);
     this.#boss = boss;
-    this.#claims = new BatchQueue((ids) => claimTogether(options.store.db, ids), {
+    this.#claims = new BatchQueue((jobs) => claimTogether(options.store.db, jobs), {
       maxBatches: 2,
       count: ({ length }) => length,
     });
     this.#adapter = fromKysely;
   }
 
-  async queued(db: Database, runs: readonly QueuedRun[]): Promise<void> {
+  async queued(db: Database, runs: readonly QueuedRun[], startAfter = 0): Promise<void> {
     for (const [agent, queued] of Map.groupBy(runs, (run) => run.agent)) {
-      const jobs = queued.map(({ id, caller }) => {
-        const data: RunJob = { run: id };
-        return { data, ...(caller === null ? {} : { group: { id: caller } }) };
+      const jobs = queued.map(({ id: run, holder: id, caller }) => {
+        const data: RunJob = { run };
+        return { id, data, startAfter, ...(caller === null ? {} : { group: { id: caller } }) };
       });
       await this.#boss.insert(await this.#queueOf(agent), jobs, { db: this.#adapter(db) });
     }
@@ -126,23 +128,10 @@ export class PostgresEngine implements Engine {
 
   async #workOn(jobs: readonly Job<RunJob>[], slots: Slots): Promise<void> {
     const hasLimit = this.#worker.options.maxParallelRunsPerCaller !== undefined;
-    // pg-boss ends the jobs together, after the last one. Until then, a job whose run has ended would come again if the process
-    // dies, and the next job of its caller would wait.
-    const endsAlone = jobs.length > 1 || hasLimit;
-    const { queue } = slots;
-    const work = async ({ id, data, groupId }: Job<RunJob>): Promise<void> => {
+    const work = async (job: Job<RunJob>): Promise<void> => {
       try {
-        await this.#advance(data.run);
-        if (endsAlone) await this.#boss.complete(queue, id);
-      } catch (error) {
-        if (jobs.length === 1) throw error; // pg-boss tries the job again
-        // as a new job: pg-boss ends all of these ids, even if one of them is in progress again
-        const retry = { startAfter: RETRY_S, ...(groupId ? { group: { id: groupId } } : {}) };
-        await inTransaction(this.#worker.options.store.db, async (transaction) => {
-          const db = this.#adapter(transaction);
-          await this.#boss.send(queue, data, { ...retry, db });
-          await this.#boss.complete(queue, id, undefined, { db });
-        });
+        await this.#advance(job);
+        if (hasLimit) await this.#boss.complete(slots.queue, job.id); // now the next job of its caller may be taken
       } finally {
         slots.busy--;
         await this.#wait(slots);
@@ -150,33 +139,51 @@ export class PostgresEngine implements Engine {
       }
     };
     const results = await Promise.allSettled(jobs.map(work));
+    // pg-boss tries all of the jobs again; those whose runs this process has left do nothing then
     const failed = results.find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
   }
 
-  async #advance(id: string): Promise<void> {
-    if (this.#isClosed) throw new Error('The process ends.'); // the job is tried again elsewhere
-    const row = await this.#claim(id);
+  /** Rejects if the job is to come again. */
+  async #advance({ id, data: { run } }: Job<RunJob>): Promise<void> {
+    if (this.#isClosed) throw new Error('The process ends.');
+    const row = await this.#claim({ id, run });
     if (row) await this.#worker.advance(row);
   }
 
-  /**
-   * A run that is running was that of a process that died: its job came again. The end of a run queues the next one of its
-   * conversation, so one that has to wait needs no job.
-   */
-  async #claim(id: string): Promise<RunTable | undefined> {
+  async #claim(job: ClaimedJob): Promise<RunTable | undefined> {
     const { db } = this.#worker.options.store;
-    const alone = await this.#claims.add(id);
+    const alone = await this.#claims.add(job);
     if (alone) return alone;
     return inTransaction(db, async (transaction) => {
       // two runs of a conversation must not begin at the same time
       await sql`select pg_advisory_xact_lock(hashtextextended(conversation, 0)) from pocket_runs
-        where id = ${id} and conversation is not null`.execute(transaction);
-      return claimOf(transaction, [id])
+        where id = ${job.run} and conversation is not null`.execute(transaction);
+      // one that has to wait needs no job: the end of the run before it queues it again
+      const row = await claimOf(transaction, [job])
         .where('conversation', 'is not', null)
         .where(({ not }) => not(hasToWait))
         .executeTakeFirst();
+      if (!row) await this.#takeOver(transaction, job);
+      return row;
     });
+  }
+
+  /** The job came again, so the process that had it died, or was suspended. With another job, that process is too late if it resumes. */
+  async #takeOver(db: Database, { id, run }: ClaimedJob): Promise<void> {
+    const queued = queueing();
+    const rows = await db
+      .updateTable('pocket_runs')
+      .set(queued)
+      .where('id', '=', run)
+      .where('holder', '=', id)
+      .where('status', '=', 'running')
+      .returning(['id', 'agent', 'caller'])
+      .execute();
+    await this.queued(
+      db,
+      rows.map((row) => ({ ...row, ...queued })),
+    );
   }
 
   #queueOf(agent: string): Promise<string> {
@@ -200,23 +207,28 @@ export class PostgresEngine implements Engine {
   }
 }
 
-/** Of two jobs for one run, one gets it. */
-async function claimTogether(db: Database, ids: readonly string[]): Promise<(RunTable | undefined)[]> {
-  const rows = await claimOf(db, ids).where('conversation', 'is', null).execute();
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return ids.map((id) => {
-    const row = byId.get(id);
-    byId.delete(id);
-    return row;
-  });
+async function claimTogether(db: Database, jobs: readonly ClaimedJob[]): Promise<(RunTable | undefined)[]> {
+  const rows = await claimOf(db, jobs).where('conversation', 'is', null).execute();
+  const byId = new Map(rows.map((row) => [row.holder, row]));
+  return jobs.map(({ id }) => byId.get(id));
 }
 
-function claimOf(db: Database, ids: readonly string[]) {
+/** Only the job that the run was queued with last gets it, once. */
+function claimOf(db: Database, jobs: readonly ClaimedJob[]) {
   return db
     .updateTable('pocket_runs')
-    .set({ status: 'running', holder: sql<string>`gen_random_uuid()::text`, attempts: sql<number>`attempts + 1` })
-    .where('id', 'in', ids)
-    .where('status', 'in', ['queued', 'running'])
+    .set({ status: 'running', attempts: sql<number>`attempts + 1` })
+    .where(
+      'id',
+      'in',
+      jobs.map(({ run }) => run),
+    )
+    .where(
+      'holder',
+      'in',
+      jobs.map(({ id }) => id),
+    )
+    .where('status', '=', 'queued')
     .returningAll();
 }
 

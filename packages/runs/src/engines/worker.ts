@@ -5,7 +5,7 @@ import type { PocketAgent } from 'pocket-agent';
 import type { Changes } from '../journal/changes.ts';
 import { queueNext } from '../journal/conversations.ts';
 import { HeldWrites } from '../journal/held-writes.ts';
-import { inTransaction, type RunStore, write } from '../journal/journal.ts';
+import { inTransaction, queueing, type RunStore, write } from '../journal/journal.ts';
 import type { LiveEvents } from '../journal/live-events.ts';
 import { closeQuestions, type Questions } from '../journal/questions.ts';
 import type { Schedules } from '../journal/schedules.ts';
@@ -13,7 +13,8 @@ import type { RunTable } from '../journal/schema.ts';
 import { HeldRun, late } from './advance.ts';
 
 const LATE_AT_ONCE = 100;
-const releasing = { status: 'queued' as const, holder: null };
+/** After an error, such as a database that cannot be reached. */
+const RETRY_S = 1;
 
 export interface WorkerOptions {
   store: RunStore;
@@ -44,14 +45,17 @@ export class Worker {
     return this.#held.size;
   }
 
-  /** Resolves when nothing of the run is left in this process. Rejects if the database cannot be used. */
-  async advance(row: RunTable): Promise<void> {
+  /**
+   * Resolves when nothing of the run is left in this process: to false if the database could not be used, and the run is queued
+   * again. Rejects if even that could not be saved.
+   */
+  async advance(row: RunTable): Promise<boolean> {
     const { store, questions, changes, live, agents } = this.options;
     const agent = agents.get(row.agent);
-    if (!agent) return;
+    if (!agent) return true;
     if (this.#isLeaving) {
-      await this.#release(row, false);
-      throw new Error('The process ends.'); // the job is tried again elsewhere
+      await this.#release(row, { hasBegun: false });
+      return true;
     }
     const run = new HeldRun(row, { store, writes: this.#writes, questions, changes, live, agent });
     const advancing = run.advance();
@@ -59,9 +63,11 @@ export class Worker {
     this.#held.set(row.id, held);
     try {
       await advancing;
+      return true;
     } catch (error) {
-      await this.#release(row, run.hasBegun).catch((failure) => this.report(failure)); // `requeueLost` or the next process does it
-      throw error;
+      this.report(error);
+      await this.#release(row, { hasBegun: run.hasBegun, delaySeconds: RETRY_S });
+      return false;
     } finally {
       if (this.#held.get(row.id) === held) this.#held.delete(row.id);
     }
@@ -72,21 +78,30 @@ export class Worker {
     const held = [...this.#held.keys()];
     await this.options.store.db
       .updateTable('pocket_runs')
-      .set(releasing)
+      .set(queueing())
       .where('status', '=', 'running')
       .where('id', 'not in', held.length > 0 ? held : [''])
       .execute();
   }
 
-  /** After a failure of the database. If the agent had not begun, this does not count as an attempt. */
-  async #release({ id, holder, attempts }: RunTable, hasBegun: boolean): Promise<void> {
-    await this.options.store.db
-      .updateTable('pocket_runs')
-      .set({ ...releasing, attempts: hasBegun ? attempts : attempts - 1 })
-      .where('id', '=', id)
-      .where('holder', '=', holder)
-      .where('status', '=', 'running')
-      .execute();
+  /** Queues a run that this process holds. If the agent had not begun, this does not count as an attempt. */
+  async #release(
+    row: RunTable,
+    { hasBegun, delaySeconds }: { hasBegun: boolean; delaySeconds?: number },
+  ): Promise<void> {
+    const { id, holder, attempts } = row;
+    const { store } = this.options;
+    const queued = queueing();
+    await inTransaction(store.db, async (db) => {
+      const { numUpdatedRows } = await db
+        .updateTable('pocket_runs')
+        .set({ ...queued, attempts: hasBegun ? attempts : attempts - 1 })
+        .where('id', '=', id)
+        .where('holder', '=', holder)
+        .where('status', '=', 'running')
+        .executeTakeFirstOrThrow();
+      if (numUpdatedRows === 1n) await store.queued(db, [{ ...row, ...queued }], delaySeconds);
+    });
   }
 
   cancel(run: string): void {

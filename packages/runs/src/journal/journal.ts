@@ -1,19 +1,29 @@
 // Writes the journal of runs. Every write first updates the row of the run, so a process that no longer holds the run writes
 // nothing. On PostgreSQL a write is one statement, and so one round trip; on SQLite it is a transaction.
+import { randomUUID } from 'node:crypto';
 import type { Store } from '@pocket-agent/store';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { NewEvent } from './events.ts';
 import { RunError } from './run-error.ts';
 import type { JournalTable, RunsSchema, RunTable } from './schema.ts';
 
+/** What an engine needs to know about a run that is queued. */
+export type QueuedRun = Pick<RunTable, 'id' | 'agent' | 'caller'> & ReturnType<typeof queueing>;
+
 /** The database, with a method that must be called in each transaction that queues runs. */
 export interface RunStore extends Store<RunsSchema> {
-  queued(db: Database, runs: readonly Pick<RunTable, 'id' | 'agent' | 'caller'>[]): Promise<void>;
+  /** `delaySeconds`: not to be taken up earlier. */
+  queued(db: Database, runs: readonly QueuedRun[], delaySeconds?: number): Promise<void>;
 }
 
 export type Database = Kysely<RunsSchema>;
 
 const ROWS_PER_INSERT = 200;
+
+/** What queues a run, for one attempt: whoever had it before can neither write to it nor take it up again. */
+export function queueing(): { status: 'queued'; holder: string } {
+  return { status: 'queued', holder: randomUUID() };
+}
 
 /** In a transaction of its own, unless `db` is one. */
 export function inTransaction<Value>(db: Database, work: (db: Database) => Promise<Value>): Promise<Value> {

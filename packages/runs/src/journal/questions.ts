@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Question, QuestionAnswer } from './events.ts';
-import { type Database, inTransaction, lockRun, lost, type RunStore, write } from './journal.ts';
+import { type Database, inTransaction, lockRun, lost, queueing, type RunStore, write } from './journal.ts';
 import { checkAnswer, type QuestionFilter } from './options.ts';
 import { RunError } from './run-error.ts';
 import type { QuestionTable, RunTable } from './schema.ts';
@@ -85,13 +85,13 @@ export class Questions {
         .where('status', '=', 'open')
         .executeTakeFirstOrThrow();
       if (numUpdatedRows !== 1n) throw closedQuestion(question);
-      const wakes = run.status === 'waiting';
+      const queued = run.status === 'waiting' ? queueing() : undefined;
       await write(this.#store, db, {
         run: run.id,
         events: [{ type: 'answer', data: { question: id, answer, ...(by === undefined ? {} : { by }) } }],
-        set: { attempts: 0, ...(wakes ? { status: 'queued' as const } : {}) },
+        set: { attempts: 0, ...queued },
       });
-      if (wakes) await this.#store.queued(db, [run]);
+      if (queued) await this.#store.queued(db, [{ ...run, ...queued }]);
       return run.id;
     });
   }

@@ -1,5 +1,5 @@
-// The journal of a run as the conversation of its agent, and of its sub-agents. On PostgreSQL, the write of an answer waits until
-// the process has nothing else to do, so that the intent of its first call, or the end of the run, can join it.
+// The journal of a run as the conversation of its agent, and of its sub-agents. The write of messages waits until the process has
+// nothing else to do, so that the intent of a call, or the end of the run, can join it.
 import type {
   AppendOptions,
   CallJournal,
@@ -42,6 +42,8 @@ interface Batch {
   written: Promise<void>;
 }
 
+/** Without heartbeats for 15 seconds, a process loses its runs. Its last one may be half of that old. */
+const LATE_MS = 5_000;
 const READ_TYPES = ['message', 'reset', 'intent', 'result', 'inner'] as const;
 
 /** What one process writes about a run. */
@@ -183,16 +185,16 @@ export class RunLog {
     };
     if (path === '') this.#batch().hasMessages = true;
     const written = this.#write(path, events, { ...(path === '' ? own : {}), ...sub_agents });
-    // the next call, question or request to a model waits until an answer is saved, and so does the end of the run
-    if (messages.at(-1)?.role !== 'assistant' || this.#options.isLeaving()) await written;
+    // while answers and results are saved, the model is asked; the next call, the next question and the end of the run wait.
+    // A run whose first message cannot be saved costs nothing.
+    if (messages.at(-1)?.role === 'user' || this.#options.isLeaving()) await written;
   }
 
   /** Resolves when it is saved. */
   #write(path: string, events: readonly NewEvent[], set: HeldChange = {}): Promise<void> {
     const batch = this.#batch();
     for (const event of events) batch.events.push(path === '' ? event : { ...event, subAgent: path });
-    // on SQLite a write is no round trip
-    if (this.#options.store.kind === 'sqlite' || !events.every(isAnswer)) batch.hurry();
+    if (events.some(({ type }) => type !== 'message')) batch.hurry();
     Object.assign(batch.set, set);
     return batch.written;
   }
@@ -214,6 +216,7 @@ export class RunLog {
     if (this.#isFrozen) return;
     const { run, holder, store, writes, saved } = this.#options;
     const change = { run: run.id, holder, events, set };
+    const begunAt = Date.now();
     const isHeld = afterwards
       ? await inTransaction(store.db, async (transaction) => {
           if (!(await writes.write(change, transaction))) return false;
@@ -221,8 +224,10 @@ export class RunLog {
           return true;
         })
       : await writes.write(change);
-    if (!isHeld) throw lost(run.id);
     const isCalling = events.some(({ type }) => type === 'intent' || type === 'inner');
+    // a process that was suspended reads that it holds the run when it has lost it since
+    const isLate = isCalling && Date.now() - begunAt > LATE_MS;
+    if (!isHeld || (isLate && !(await writes.write({ ...change, events: [], set: {} })))) throw lost(run.id);
     if (hasMessages && !isCalling && !this.#next) saved();
   }
 }
@@ -230,10 +235,6 @@ export class RunLog {
 /** Resolves after all promises that are due: when everything in this process waits for something. */
 function afterDuePromises(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
-}
-
-function isAnswer({ type, data }: NewEvent): boolean {
-  return type === 'message' && data.role === 'assistant';
 }
 
 function parsed(json: string | null | undefined) {

@@ -18,7 +18,7 @@ export interface RunTable {
   deadline_at: number | null;
   /** The number of rows in its journal. */
   length: number;
-  /** Identifies the process that advances the run; a process that was taken over can write nothing more. */
+  /** The attempt to advance the run, since it was queued for it; a process whose attempt is over can write nothing more. */
   holder: string | null;
   /** How often the run was taken up since its journal grew. */
   attempts: number;

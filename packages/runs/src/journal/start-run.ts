@@ -1,25 +1,35 @@
 // Starts runs: their rows, and the first rows of their journals.
 import { BatchQueue } from '@pocket-agent/kit';
 import type { Message, UserInput } from 'pocket-agent';
-import { countWithin, type Database, inTransaction, type JournalEvent, type RunStore, rowsOf } from './journal.ts';
+import {
+  countWithin,
+  type Database,
+  inTransaction,
+  type JournalEvent,
+  type QueuedRun,
+  queueing,
+  type RunStore,
+  rowsOf,
+} from './journal.ts';
 import { inputJson } from './options.ts';
 import { RunError } from './run-error.ts';
 import type { JournalTable, RunTable } from './schema.ts';
 
-export function newRun({ id, agent, input }: { id: string; agent: string; input: string | UserInput }): RunTable {
+type QueuedRow = RunTable & QueuedRun;
+
+export function newRun({ id, agent, input }: { id: string; agent: string; input: string | UserInput }): QueuedRow {
   const now = Date.now();
   return {
     id,
     agent,
     caller: null,
-    status: 'queued',
+    ...queueing(),
     input: inputJson(input),
     profile: null,
     created_at: now,
     updated_at: now,
     deadline_at: null,
     length: 0,
-    holder: null,
     attempts: 0,
     progress: null,
     compacted: null,
@@ -32,7 +42,7 @@ export function newRun({ id, agent, input }: { id: string; agent: string; input:
 
 /** A run to start; `messages`: the ones that it begins with. */
 export interface NewRun {
-  row: RunTable;
+  row: QueuedRow;
   messages?: readonly Message[] | undefined;
 }
 
