@@ -14,7 +14,7 @@ const program = fileURLToPath(new URL('programs/killed-program.ts', import.meta.
 const start = (options: KilledOptions) => startProgram(program, options);
 
 /** More than one run makes; a later one is not reached. */
-const WRITES = 70;
+const WRITES = 60;
 const all = Array.from({ length: WRITES }, (_, index) => index + 1);
 
 test.each(all)('a process that is killed before write %i leaves a run that the next process ends', async (killAt) => {

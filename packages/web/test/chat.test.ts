@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { expectValidHistory, scriptedAgent, silent } from '../../pocket-agent/test/helpers.ts';
 import { booking, bookingScript, requestedSchema } from './asker.ts';
-import { answerQuestion, authorize, lastParts, lastText, openPage, served } from './page.ts';
+import { answerQuestion, authorize, lastParts, lastText, openPage, repeatElsewhere, served } from './page.ts';
 
 const look = tool({
   name: 'look',
@@ -240,6 +240,17 @@ describe('an approval', () => {
     expect(lastText(page)).toBe('Fine.');
     expect(erased).toEqual([]);
     for (const each of agents) expectValidHistory(each);
+  });
+
+  test('stays open when a page that does not show the saved messages is refused', async () => {
+    const { erased, calls, options } = eraser();
+    const handler = served(scriptedAgent([calls(7), 'It is gone.'], options).agent);
+    const page = openPage(handler);
+    await page.chat.sendMessage({ text: 'Erase 7' });
+    expect(await repeatElsewhere(handler)).toEqual(['POST /api/chat 409']);
+    await answerQuestion(page, true);
+    await expect.poll(() => lastText(page)).toBe('It is gone.');
+    expect(erased).toEqual([7]);
   });
 
   test('survives a reload of the page', async () => {

@@ -17,7 +17,7 @@ import {
   type Server,
   startServer,
 } from './durable-server.ts';
-import { answerQuestion, authorize, lastParts, lastText, openPage } from './page.ts';
+import { answerQuestion, authorize, lastParts, lastText, openPage, repeatElsewhere } from './page.ts';
 
 const counting = ({ prompt }: Prompt) => `${prompt.length} messages`;
 /** A process of a server with the runs in a database. */
@@ -217,6 +217,17 @@ describe('durable conversations', () => {
     const refused = openPage(full);
     await refused.chat.sendMessage({ text: 'Never mind' });
     expect(refused.requests).toEqual(['POST /api/chat 429']);
+    await answerQuestion(page, true);
+    await expect.poll(() => lastText(page)).toBe('It is gone.');
+    expect(erased).toEqual([7]);
+  });
+
+  test('a page that does not show the saved messages leaves the open question as it is', async () => {
+    const { erased, script, options } = eraser();
+    const { handler } = await start(newUrl(), script, { options });
+    const page = openPage(handler);
+    await page.chat.sendMessage({ text: 'Erase 7' });
+    expect(await repeatElsewhere(handler)).toEqual(['POST /api/chat 409']);
     await answerQuestion(page, true);
     await expect.poll(() => lastText(page)).toBe('It is gone.');
     expect(erased).toEqual([7]);

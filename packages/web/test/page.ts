@@ -89,6 +89,18 @@ export function cut(
   });
 }
 
+/** Another page, which does not show the saved messages, repeats a question. Returns its requests. */
+export async function repeatElsewhere(handler: WebHandler): Promise<string[]> {
+  const messages = ['unlike the first', 'again'].map((text) => ({
+    id: text,
+    role: 'user' as const,
+    parts: [{ type: 'text' as const, text }],
+  }));
+  const { chat, requests } = openPage(handler, { messages });
+  await chat.regenerate();
+  return requests;
+}
+
 /** The parts of the last message, without what differs from run to run. */
 export function lastParts({ chat }: Page): object[] {
   const parts = JSON.parse(JSON.stringify(chat.lastMessage?.parts ?? []));

@@ -6,7 +6,7 @@ import type { PageAnswer } from '../live/live-run.ts';
 import { type ConversationRef, NOT_SAVED, STILL_ANSWERING, startRefusal } from '../live/live-runs.ts';
 import type { WebOptions } from '../live/options.ts';
 import { errorResponse } from '../live/responses.ts';
-import { beginsWithQuestions, countTurns, firstTurns } from '../live/turns.ts';
+import { beginsWith, countTurns, firstTurns, questionsIn } from '../live/turns.ts';
 import type { DurableChatOptions, WebRun, WebRuns } from './durable-options.ts';
 import { DurableRun, isOver, type MakeFrame } from './durable-run.ts';
 import type { DurableEncoder } from './journal-events.ts';
@@ -84,14 +84,14 @@ export class DurableConversations<Encoder extends DurableEncoder> {
     if (replaced && !(await this.#isWaiting(replaced))) return errorResponse(409, STILL_ANSWERING);
     const refusal = await this.#refusal(request, replaced ? 1 : 0);
     if (refusal) return refusal;
+    const saved = earlierQuestions && (await this.read(request));
+    if (saved && !beginsWith(questionsIn(saved), earlierQuestions)) return errorResponse(409, NOT_SAVED);
     // a new message cancels a run that waits for the user
     if (replaced) await this.#runs.cancel(replaced.id);
     const last = { number: 0, turn: 0, ...previous?.about } as About;
     const about = { number: last.number + 1, turn: last.turn + 1, ...(runId === undefined ? {} : { runId }) };
-    if (!earlierQuestions) return this.#start(request, { about, frame });
-    const messages = await this.read(request);
-    if (!beginsWithQuestions(messages, earlierQuestions)) return errorResponse(409, NOT_SAVED);
-    const kept = firstTurns(messages, earlierQuestions.length);
+    if (!saved) return this.#start(request, { about, frame });
+    const kept = firstTurns(replaced ? await this.read(request) : saved, earlierQuestions.length);
     return this.#start(request, { about: { ...about, turn: countTurns(kept) + 1 }, frame, messages: kept });
   }
 

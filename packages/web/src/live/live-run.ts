@@ -71,8 +71,17 @@ interface PendingForm {
 
 type Work = (run: LiveRun) => Promise<unknown>;
 
+interface LiveRunOptions {
+  makeEncoder(emit: (event: object) => void): Encoder;
+  questions: readonly string[];
+  /** How long it continues after the last page has left. */
+  abandonMs: number;
+}
+
 export class LiveRun {
   readonly encoder: Encoder;
+  /** The questions of the user in the conversation, up to the one that it answers. */
+  readonly questions: readonly string[];
   readonly #log: EventLog;
   readonly #abandonMs: number;
   readonly #calls = new OpenCalls();
@@ -83,7 +92,8 @@ export class LiveRun {
   #ended: Promise<void> = Promise.resolve();
   #isOver = false;
 
-  constructor(makeEncoder: (emit: (event: object) => void) => Encoder, abandonMs: number) {
+  constructor({ makeEncoder, questions, abandonMs }: LiveRunOptions) {
+    this.questions = questions;
     this.#abandonMs = abandonMs;
     this.#log = new EventLog(() => this.#startTimer());
     this.encoder = makeEncoder((event) => this.#log.add(event));

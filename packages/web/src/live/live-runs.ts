@@ -7,7 +7,7 @@ import type { WebCaller } from './caller.ts';
 import { type Encoder, LiveRun } from './live-run.ts';
 import { DEFAULT_ABANDON_MS, type WebOptions } from './options.ts';
 import { errorResponse } from './responses.ts';
-import { beginsWithQuestions, firstTurns, keepFirstTurns } from './turns.ts';
+import { beginsWith, firstTurns, keepFirstTurns, questionsIn } from './turns.ts';
 
 /** How long a finished answer can be replayed. */
 const KEEP_MS = 60_000;
@@ -71,14 +71,16 @@ export class LiveRuns {
   async startTurn(request: TurnRequest): Promise<LiveRun | Response> {
     const { earlierQuestions } = request;
     const previous = this.find(request);
-    // a new message cancels a run that waits for the user or that no page follows
-    if (previous?.isWaiting || (previous && !previous.isOver && !previous.isFollowed))
+    if (previous && !previous.isOver) {
+      if (!previous.isWaiting && previous.isFollowed) return errorResponse(409, STILL_ANSWERING);
+      if (earlierQuestions && !beginsWith(previous.questions, earlierQuestions)) return errorResponse(409, NOT_SAVED);
+      // a new message cancels a run that waits for the user or that no page follows
       await previous.stop('The user wrote another message.');
-    else if (previous && !previous.isOver) return errorResponse(409, STILL_ANSWERING);
+    }
     const refusal = this.#refusal(request);
     if (refusal) return refusal;
     const messages = (await this.read(request, (agent) => [...agent.messages])) ?? [];
-    if (earlierQuestions && !beginsWithQuestions(messages, earlierQuestions)) return errorResponse(409, NOT_SAVED);
+    if (earlierQuestions && !beginsWith(questionsIn(messages), earlierQuestions)) return errorResponse(409, NOT_SAVED);
     // another request may have started a run since the first check
     if (this.find(request) !== previous) return errorResponse(409, STILL_ANSWERING);
     return this.#refusal(request) ?? this.#start(request, messages);
@@ -97,7 +99,12 @@ export class LiveRuns {
     const { abandonMs = DEFAULT_ABANDON_MS, approvals, timeoutMs } = this.#options;
     const key = keyOf(request);
     const before = earlierQuestions ? firstTurns(messages, earlierQuestions.length) : messages;
-    const live = new LiveRun((emit) => request.makeEncoder(emit, before), abandonMs);
+    const question = typeof input === 'string' ? input : input.text;
+    const live = new LiveRun({
+      makeEncoder: (emit) => request.makeEncoder(emit, before),
+      questions: [...questionsIn(before), question],
+      abandonMs,
+    });
     const done = this.#limit.begin({ caller: caller.id });
     this.#runs.set(key, live);
     live.start((run) =>

@@ -11,10 +11,13 @@ export function firstTurns(messages: readonly Message[], turns: number): readonl
   return next === undefined ? messages : messages.slice(0, next);
 }
 
-/** Whether the conversation begins with these questions. */
-export function beginsWithQuestions(messages: readonly Message[], questions: readonly string[]): boolean {
-  const saved = messages.filter(({ role }) => role === 'user').map(userText);
-  return questions.every((text, turn) => saved[turn] === text);
+/** The questions of the user, one for each turn. */
+export function questionsIn(messages: readonly Message[]): string[] {
+  return messages.filter(({ role }) => role === 'user').map(userText);
+}
+
+export function beginsWith(questions: readonly string[], first: readonly string[]): boolean {
+  return first.every((text, turn) => questions[turn] === text);
 }
 
 /** Removes all turns after the first `turns` turns. */
