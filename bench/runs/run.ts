@@ -73,7 +73,9 @@ function report({ rounds, rowTimes, load }: Report): string {
 \`npm run bench:runs\` writes this page: medians of ${rounds.length} rounds. Before the run the load was ${load.toFixed(1)} per core${load > 0.5 ? ': the times are too long, and only their ratios are meaningful' : ''}. PostgreSQL runs on the same machine, without \`fsync\`.
 
 A run has ${STEPS} steps, in which a model that answers at once calls a tool that returns at once, and then an answer. All three save each
-answer of the model before its tool call is made, and each tool result before the model is called again.
+answer of the model before its tool call is made, and each tool result. LangGraph and DBOS wait for that before the model is asked
+again; Pocket Agent asks it at the same time, which loses nothing more in a crash, and waits before the next call. As this model
+answers at once, the result and the next answer are one write.
 
 | | ${names.join(' | ')} | ahead of both on PostgreSQL |
 |---|${names.map(() => '---|').join('')}---|

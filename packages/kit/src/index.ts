@@ -51,6 +51,7 @@ export {
   isIntegerOrInfinity,
   isString,
   listOf,
+  millisecondsUpTo,
   nonEmptyRule,
   nullable,
   nullableBoolean,
@@ -68,6 +69,7 @@ export {
   secretStringMap,
   stringList,
   stringRule,
+  textOfLength,
   valueError,
 } from './base/options.ts';
 export {

@@ -10,9 +10,12 @@ import { inTransaction, type RunStore, unknownRun, write } from './journal/journ
 import type { LiveEvents } from './journal/live-events.ts';
 import {
   checkFilter,
+  checkId,
   checkListOptions,
+  checkNotNegative,
   checkSchedule,
   checkScheduleList,
+  jsonOf,
   type ListRunsOptions,
   type ListSchedulesOptions,
   type QuestionFilter,
@@ -89,16 +92,17 @@ export class Runs {
       messages,
       about,
       deliver = false,
-    } = readStartOptions(options);
+    } = readStartOptions(agent, options);
     const { engine, changes } = this.#parts;
+    this.#checkOpen();
     this.#checkAgent(agent);
     const row: NewRun['row'] = {
       ...newRun({ id, agent, input }),
       caller,
-      profile: profile ? JSON.stringify(profile) : null,
+      profile: profile ? jsonOf('profile', profile) : null,
       deadline_at: timeoutMs === undefined ? null : Date.now() + Math.ceil(timeoutMs),
       conversation,
-      about: about ? JSON.stringify(about) : null,
+      about: about ? jsonOf('about', about) : null,
       undelivered: deliver ? 1 : null,
       // the compacted state of earlier runs does not belong to these messages
       compacted: messages ? 'null' : null,
@@ -111,6 +115,7 @@ export class Runs {
 
   /** Undefined if there is no such run. */
   async get(id: string): Promise<RunInfo | undefined> {
+    checkId('a run', id);
     return findRun(this.#store.db, id);
   }
 
@@ -125,6 +130,8 @@ export class Runs {
     id: string,
     { after = 0, signal = neverAborted(), onEvent }: EventsOptions = {},
   ): AsyncGenerator<RunEvent, void> {
+    checkId('a run', id);
+    checkNotNegative('after', after);
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     const unfollow = onEvent && this.#parts.live.follow(id, onEvent);
     try {
@@ -150,6 +157,8 @@ export class Runs {
 
   /** The run continues with this answer, here or in a process with its agent. The journal records `by`. */
   async answer(question: string, answer: QuestionAnswer, { by }: { by?: string } = {}): Promise<void> {
+    this.#checkOpen();
+    checkId('a question', question);
     const run = await this.#parts.questions.answer(question, answer, by);
     this.#parts.changes.notify(run);
     this.#parts.engine.wake();
@@ -157,6 +166,7 @@ export class Runs {
 
   /** The answer of a run, when it has one. Rejects with its error if it failed or was cancelled. */
   async result(id: string, { signal = neverAborted() }: { signal?: AbortSignal } = {}): Promise<unknown> {
+    checkId('a run', id);
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     const end = await this.#parts.changes.until(id, () => this.#end(id), stop);
     if (end.type === 'finished') return end.data.answer;
@@ -167,6 +177,8 @@ export class Runs {
 
   /** False if the run is over. Calls in progress are aborted. */
   async cancel(id: string): Promise<boolean> {
+    this.#checkOpen();
+    checkId('a run', id);
     const { engine, changes } = this.#parts;
     const isCancelled = await inTransaction(this.#store.db, async (db) => {
       const set = { status: 'cancelled' as const, holder: null };
@@ -185,6 +197,7 @@ export class Runs {
 
   /** The answer of a run that was started with `deliver` has been delivered. */
   async delivered(id: string): Promise<void> {
+    checkId('a run', id);
     const { numUpdatedRows } = await this.#store.db
       .updateTable('pocket_runs')
       .set({ undelivered: null })
@@ -195,6 +208,7 @@ export class Runs {
 
   /** Starts a run at each time of a schedule, once for all processes together. Replaces the schedule of this name. */
   async schedule(name: string, options: ScheduleOptions): Promise<void> {
+    this.#checkOpen();
     checkSchedule(name, options);
     this.#checkAgent(options.agent);
     await this.#parts.schedules.set(name, options);
@@ -213,6 +227,7 @@ export class Runs {
 
   /** Deletes runs that have been over for this long, with their journals, and returns their number. */
   async purge(olderThanMs: number): Promise<number> {
+    checkNotNegative('The age in milliseconds', olderThanMs);
     const before = Date.now() - olderThanMs;
     const { numDeletedRows } = await this.#store.db
       .deleteFrom('pocket_runs')
@@ -254,6 +269,11 @@ export class Runs {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** For what begins a transaction, whose own error names nothing. */
+  #checkOpen(): void {
+    if (this.#closed) throw new PocketError('ABORTED', 'The runs were closed.');
   }
 
   /** A process without agents does not know which there are. */

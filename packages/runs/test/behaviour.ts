@@ -2,7 +2,7 @@
 import { type PocketAgentOptions, tool } from 'pocket-agent';
 import { type ScriptedAnswer, ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, expect, test } from 'vitest';
-import { openRuns, type Runs, type RunsOptions } from '../src/index.ts';
+import { openRuns, type Runs, type RunsOptions, type StartOptions } from '../src/index.ts';
 import { agentOf, eventsOf, refunds, silent } from './agents.ts';
 import { testConversations } from './conversations.ts';
 import { testUpgrades } from './upgrade.ts';
@@ -286,6 +286,33 @@ export function testRuns(newUrl: () => Promise<string>): void {
     await runs.close();
   });
 
+  test('what no database can keep is refused, and nothing is started', async () => {
+    const runs = await open(await newUrl(), { agents: { a: () => agentOf(['Hello']) } });
+    const cyclic: Record<string, unknown> = {};
+    cyclic.self = cyclic;
+    const refused: [StartOptions, string][] = [
+      [{ id: 'a\0b' }, 'id must be a string of 1 to 512 characters without NUL'],
+      [{ id: '\ud800' }, 'id must be a string'],
+      [{ caller: '' }, 'caller must be'],
+      [{ conversation: 'a\0b' }, 'conversation must be'],
+      [{ timeoutMs: 1e18 }, 'timeoutMs must be a number of milliseconds from 1 to'],
+      [{ about: cyclic }, 'about cannot be saved as JSON'],
+      [null as never, 'The options of start() must be an object, got null.'],
+    ];
+    for (const [options, message] of refused) await expect(runs.start('a', 'Hi', options)).rejects.toThrow(message);
+    await expect(runs.start('a', 5 as never)).rejects.toThrow('The input must be a string, or {');
+    for (const id of ['', 'a\0b', undefined as never]) {
+      const calls = [runs.get(id), runs.result(id), runs.cancel(id), eventsOf(runs, id), runs.answer(id, 'allow')];
+      for (const call of calls) await expect(call).rejects.toThrow('must be a string of 1 to 512 characters');
+    }
+    await expect(runs.purge(Number.NaN)).rejects.toThrow('must be a number, 0 or more');
+    await expect(eventsOf(runs, 'r', -1)).rejects.toThrow('must be a number, 0 or more');
+    await expect(runs.list({ prefix: 'a\0b' })).rejects.toThrow('without NUL');
+    expect((await runs.list()).runs).toEqual([]);
+    await runs.close();
+    await expect(runs.start('a', 'Hi')).rejects.toThrow('The runs were closed.');
+  });
+
   test('an agent decides with its own approve first', async () => {
     const approve = () => 'allow' as const;
     const runs = await open(await newUrl(), { agents: { support: () => refunds({ approve }) } });
@@ -439,8 +466,10 @@ export function testRuns(newUrl: () => Promise<string>): void {
       cursor = page.next;
     } while (cursor !== undefined);
     expect(ids).toEqual(['open', 'r4', 'r3', 'r2', 'r1', 'r0']);
+    await runs.result((await runs.start('a', 'x', { id: '🦊 1' })).id);
+    expect((await runs.list({ prefix: '🦊' })).runs.map(({ id }) => id)).toEqual(['🦊 1']);
     await expect(runs.list({ cursor: 'r4' })).rejects.toThrow('"cursor" must be `next` of an earlier page.');
-    expect(await runs.purge(0)).toBe(5);
+    expect(await runs.purge(0)).toBe(6);
     expect((await runs.list()).runs.map(({ id }) => id)).toEqual(['open']);
   });
 

@@ -22,7 +22,7 @@ test('options that cannot work are refused', async () => {
   await expect(openRuns({ url: 'runs.db' })).rejects.toThrow("url: 'sqlite:' and a file");
   await expect(openRuns({ url: 'sqlite:x.db', agent: {} } as never)).rejects.toThrow('Did you mean "agents"?');
   const runs = await openRuns({ url: `sqlite:${newFile()}`, agents: { a: () => agentOf(['x']) } });
-  await expect(runs.start('a', 5 as never)).rejects.toThrow('start() takes a string');
+  await expect(runs.start('a', 5 as never)).rejects.toThrow('The input must be a string');
   await expect(runs.start('a', 'Hi', { timeout: 5 } as never)).rejects.toThrow('timeoutMs');
   await expect(runs.list({ status: 'done' as never })).rejects.toThrow('must be one of queued');
   await runs.close();

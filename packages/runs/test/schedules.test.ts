@@ -49,3 +49,16 @@ test('a time whose run exists starts nothing, and the schedule goes on', async (
   expect(await schedules.startDue(first)).toBe(0);
   expect((await schedules.list()).map((schedule) => Date.parse(schedule.nextAt))).toEqual([first + HOUR_MS]);
 });
+
+test.each([
+  ['summer', '2027-03-27', ['27T01:30', '28T01:30', '29T00:30']],
+  ['winter', '2027-10-30', ['30T00:30', '31T00:30', '01T01:30']],
+])('a daily time runs once a day also when %s time begins', async (_season, first, times) => {
+  const { store, schedules } = await openSchedules();
+  await schedules.set('daily', { cron: '30 2 * * *', timeZone: 'Europe/Berlin', agent: 'a', input: 'Go' });
+  const begin = Date.parse(first);
+  await store.db.updateTable('pocket_run_schedules').set({ next_at: begin }).execute();
+  for (let at = begin; at < begin + 72 * HOUR_MS; at += HOUR_MS / 2) await schedules.startDue(at);
+  const runs = await store.db.selectFrom('pocket_runs').select('id').orderBy('id').execute();
+  expect(runs.slice(1).map(({ id }) => id.slice('daily@2027-03-'.length, -':00.000Z'.length))).toEqual(times);
+});

@@ -60,6 +60,26 @@ export function oneOf(...words: string[]): OptionRule {
   return { expected: `one of ${words.join(', ')}`, accepts: (value) => words.some((word) => word === value) };
 }
 
+/** Text that any database can store. */
+export function textOfLength(min: number, max: number): OptionRule {
+  return {
+    expected: `a string of ${min === 0 ? 'at most' : `${min} to`} ${max} characters without NUL`,
+    accepts: (value) =>
+      isString(value) &&
+      String(value).length >= min &&
+      String(value).length <= max &&
+      !String(value).includes('\0') &&
+      String(value).isWellFormed(),
+  };
+}
+
+export function millisecondsUpTo(max: number): OptionRule {
+  return {
+    expected: `a number of milliseconds from 1 to ${max}`,
+    accepts: (value) => typeof value === 'number' && value >= 1 && value <= max,
+  };
+}
+
 export const stringList = listOf('a list of strings', isString);
 
 const secretString: OptionRule = { ...stringRule, isSecret: true };

@@ -139,7 +139,7 @@ export class AgentLoop {
     try {
       signal.throwIfAborted();
       if (hooks.preStep) await within(signal, hooks.preStep(hookContext));
-      if (history.saved) await history.saved.save();
+      if (history.saved) await history.saved.saveAll();
       const isRunStart = number === 1 || earlier !== undefined;
       const { model, exposed } = await this.#modelAndTools(context, { isRunStart, completion });
 

@@ -67,7 +67,10 @@ export interface JournaledCalls {
 export interface CallJournal {
   /** Before a call that is neither read-only nor idempotent. */
   begin(call: ToolCall): Promise<void>;
-  /** Before any other call: resolves when what was appended is saved. Not needed if `append` resolves no earlier. */
+  /**
+   * Before any other call and before each step: resolves when the answers that were appended are saved. Not needed if `append`
+   * resolves no earlier.
+   */
   ready?(): Promise<void>;
   /** The result of a call, while other calls of the step may still run. The whole step is appended when all have ended. */
   end(result: ToolMessage): Promise<void>;

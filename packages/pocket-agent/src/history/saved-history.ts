@@ -144,6 +144,12 @@ export class SavedHistory {
     return this.#saving;
   }
 
+  /** Saves the new messages, and resolves when a journal that saves later has saved everything. */
+  async saveAll(): Promise<void> {
+    await this.save();
+    await this.#log.journal?.ready?.();
+  }
+
   /** Called after a run. Messages that cannot be saved are dropped, so that history and conversation agree. */
   async end(): Promise<void> {
     if (!this.#isHeld) return;

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AgentEvent, type Approve, type Message, PocketAgent, tool } from 'pocket-agent';
+import { type AgentEvent, type Approve, type ConversationLog, type Message, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -186,6 +186,38 @@ test('a call is not made if the journal cannot note it', async () => {
   await expect(agent.run('Go')).rejects.toThrow('disk full');
   expect(made).toBe(0);
   expectValidHistory(agent);
+});
+
+test('an answer that is saved later is saved before the model is asked again', async () => {
+  const saved: string[] = [];
+  const waiting: string[] = [];
+  const write = async () => void saved.push(...waiting.splice(0));
+  const nothing = async () => ({ messages: [], replaces: false });
+  const log: ConversationLog = {
+    read: nothing,
+    begin: nothing,
+    append: async (messages) => void waiting.push(...messages.map(({ role }) => role)),
+    end: async () => {},
+    journal: { begin: write, ready: write, end: async () => {} },
+  };
+  const seen: string[][] = [];
+  const say = (text: string) => () => {
+    seen.push([...saved]);
+    return text;
+  };
+  class Pausing extends ScriptedModel {
+    override async doGenerate(options: Parameters<ScriptedModel['doGenerate']>[0]) {
+      const answer = await super.doGenerate(options);
+      return seen.length > 1 ? answer : { ...answer, finishReason: { unified: 'other' as const, raw: 'pause_turn' } };
+    }
+  }
+  const agent = new PocketAgent({
+    llmModel: new Pausing([say('I have searched'), say('and found it.')]),
+    logger: silent,
+  });
+  await agent.continueConversation(log);
+  expect(await agent.run('Search')).toBe('and found it.');
+  expect(seen).toEqual([['user'], ['user', 'assistant']]);
 });
 
 test('an agent with a run() of its own cannot be resumed, nor can a run from inside itself', async () => {

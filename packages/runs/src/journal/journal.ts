@@ -109,6 +109,11 @@ function updateOf(
     where id = ${run} ${isHeld} ${isAmong} returning length`;
 }
 
+/** A condition. Databases count characters, strings of JavaScript count some of them twice. */
+export function beginsWith(column: 'id' | 'name', prefix: string): RawBuilder<boolean> {
+  return sql<boolean>`substr(${sql.ref(column)}, 1, ${[...prefix].length}) = ${prefix}`;
+}
+
 export function lost(run: string): RunError {
   return new RunError('RUN_LOST', `The run "${run}" was cancelled, or is continued by another process.`);
 }

@@ -3,17 +3,18 @@ import {
   booleanRule,
   checkValue,
   configError,
+  errorText,
   functionRule,
   isRecord,
+  millisecondsUpTo,
   nonEmptyRule,
   nullable,
-  nullableString,
   type OptionRule,
   OptionSet,
   objectRule,
   oneOf,
   positiveInteger,
-  positiveNumber,
+  textOfLength,
 } from '@pocket-agent/kit';
 import type { Logger, Message, PocketAgent, RunOptions, UserInput } from 'pocket-agent';
 import type { QuestionAnswer } from './events.ts';
@@ -106,15 +107,23 @@ export interface QuestionFilter {
 
 const MAX_ID_LENGTH = 512;
 const MAX_PAGE = 1_000;
+/** A thousand years. */
+const MAX_MS = 1_000 * 365 * 86_400_000;
 const statuses = ['queued', 'running', 'waiting', 'finished', 'failed', 'cancelled'];
 
 const limit: OptionRule = {
   expected: `a whole number from 1 to ${MAX_PAGE}`,
   accepts: (value) => Number.isInteger(value) && Number(value) > 0 && Number(value) <= MAX_PAGE,
 };
-const id: OptionRule = {
-  expected: `a string of 1 to ${MAX_ID_LENGTH} characters`,
-  accepts: (value) => typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH,
+const id = textOfLength(1, MAX_ID_LENGTH);
+const text = textOfLength(0, MAX_ID_LENGTH);
+const nullableId = nullable(id.expected, id.accepts);
+const milliseconds = millisecondsUpTo(MAX_MS);
+
+const scheduleName = textOfLength(1, MAX_ID_LENGTH - '@2026-11-19T08:00:00.000Z'.length); // the ids of its runs contain it
+const timeZone: OptionRule = {
+  expected: 'a time zone, such as "Europe/Berlin"',
+  accepts: (value) => typeof value === 'string' && isTimeZone(value),
 };
 
 const runsOptions = new OptionSet<RunsOptions>('openRuns()', {
@@ -122,42 +131,42 @@ const runsOptions = new OptionSet<RunsOptions>('openRuns()', {
   agents: { ...objectRule, part: functionRule },
   maxParallelRuns: positiveInteger,
   maxParallelRunsPerCaller: positiveInteger,
-  questionsExpireAfterMs: positiveNumber,
+  questionsExpireAfterMs: milliseconds,
   logger: objectRule,
 });
 const startOptions = new OptionSet<StartOptions>('start()', {
   id,
-  caller: nullableString,
+  caller: nullableId,
   profile: nullable('a profile, or a list of them', () => true),
-  timeoutMs: positiveNumber,
+  timeoutMs: milliseconds,
   conversation: id,
   messages: nullable('a list of messages', Array.isArray),
   about: objectRule,
   deliver: booleanRule,
 });
-const schedule = new OptionSet<ScheduleOptions>('A schedule', {
+const schedule = new OptionSet<ScheduleOptions>('schedule()', {
   cron: nonEmptyRule,
-  timeZone: nullableString,
-  agent: nonEmptyRule,
+  timeZone: nullable(timeZone.expected, timeZone.accepts),
+  agent: id,
   input: true,
-  caller: nullableString,
+  caller: nullableId,
   missed: oneOf('once', 'skip'),
 });
-const listOptions = new OptionSet<ListRunsOptions>('A list of runs', {
-  agent: nullableString,
-  caller: nullableString,
+const listOptions = new OptionSet<ListRunsOptions>('list()', {
+  agent: nullableId,
+  caller: nullableId,
   status: oneOf(...statuses),
-  conversation: nullableString,
-  prefix: nullableString,
+  conversation: nullableId,
+  prefix: text,
   undelivered: booleanRule,
   limit,
-  cursor: nullableString,
+  cursor: nullableId,
 });
-const scheduleList = new OptionSet<ListSchedulesOptions>('A list of schedules', { prefix: nullableString });
-const filter = new OptionSet<QuestionFilter>('A list of questions', {
-  agent: nullableString,
-  caller: nullableString,
-  run: nullableString,
+const scheduleList = new OptionSet<ListSchedulesOptions>('schedules()', { prefix: text });
+const filter = new OptionSet<QuestionFilter>('questions()', {
+  agent: nullableId,
+  caller: nullableId,
+  run: nullableId,
   limit,
 });
 
@@ -175,34 +184,71 @@ export function readRunsOptions(options: RunsOptions): ReadOptions {
 }
 
 export function checkSchedule(name: string, options: ScheduleOptions): void {
-  checkValue('The name of a schedule', name, id);
-  checkValue('A schedule', options, objectRule);
-  schedule.check(options);
-  checkValue('cron', options.cron, nonEmptyRule);
+  checkValue('The name of a schedule', name, scheduleName);
+  check(schedule, options);
+  checkValue('schedule(): cron', options.cron, nonEmptyRule);
+  checkValue('schedule(): agent', options.agent, id);
 }
 
 export function checkScheduleList(options: ListSchedulesOptions): void {
-  scheduleList.check(options);
+  check(scheduleList, options);
 }
 
-export function readStartOptions(options: StartOptions): StartOptions {
-  startOptions.check(options);
+export function readStartOptions(agent: string, options: StartOptions): StartOptions {
+  checkValue('The name of an agent', agent, id);
+  check(startOptions, options);
   return options;
 }
 
 export function checkListOptions(options: ListRunsOptions): void {
-  listOptions.check(options);
+  check(listOptions, options);
 }
 
 export function checkFilter(options: QuestionFilter): void {
-  filter.check(options);
+  check(filter, options);
+}
+
+/** `what`: a run, or a question. */
+export function checkId(what: string, value: string): void {
+  checkValue(`The id of ${what}`, value, id);
+}
+
+export function checkNotNegative(name: string, value: number): void {
+  const accepts = (given: unknown) => typeof given === 'number' && given >= 0;
+  checkValue(name, value, { expected: 'a number, 0 or more', accepts });
+}
+
+function check<Options extends object>(rules: OptionSet<Options>, options: Options): void {
+  checkValue(`The options of ${rules.owner}`, options, objectRule);
+  rules.check(options);
+}
+
+function isTimeZone(timeZone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `name` is for the error if there is no JSON for the value. */
+export function jsonOf(name: string, value: unknown, replacer?: (key: string, value: unknown) => unknown): string {
+  try {
+    return JSON.stringify(value, replacer);
+  } catch (error) {
+    throw configError(`${name} cannot be saved as JSON: ${errorText(error)}`, error);
+  }
 }
 
 /** The input as JSON: bytes as base64, URLs as strings. */
 export function inputJson(input: string | UserInput): string {
   const text = isRecord(input) ? input.text : input;
-  if (typeof text !== 'string') throw configError('start() takes a string, or { text, images, files }, as run() does.');
-  return JSON.stringify(input, (_key, value) => (isBuffer(value) ? Buffer.from(value.data).toString('base64') : value));
+  if (typeof text !== 'string')
+    throw configError('The input must be a string, or { text, images, files }, as for run().');
+  return jsonOf('The input', input, (_key, value) =>
+    isBuffer(value) ? Buffer.from(value.data).toString('base64') : value,
+  );
 }
 
 /** What `Buffer` returns as JSON; other bytes are refused by the agent. */

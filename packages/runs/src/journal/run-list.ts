@@ -2,7 +2,7 @@
 import { configError } from '@pocket-agent/kit';
 import { sql } from 'kysely';
 import type { RunTotals, UserInput } from 'pocket-agent';
-import type { Database } from './journal.ts';
+import { beginsWith, type Database } from './journal.ts';
 import type { ListRunsOptions } from './options.ts';
 import type { JournalTable, RunStatus, RunTable } from './schema.ts';
 
@@ -70,7 +70,7 @@ export async function listRuns(db: Database, options: ListRunsOptions): Promise<
   if (conversation !== undefined) query = query.where('conversation', '=', conversation);
   // a literal, so that the partial index serves
   if (undelivered) query = query.where('undelivered', '=', sql.lit(1));
-  if (prefix !== undefined) query = query.where(sql`substr(id, 1, ${prefix.length})`, '=', prefix);
+  if (prefix !== undefined) query = query.where(beginsWith('id', prefix));
   if (cursor !== undefined) {
     const [, time, id = ''] = /^(\d{1,15}) (.*)$/s.exec(cursor) ?? [];
     if (time === undefined) throw configError('"cursor" must be `next` of an earlier page.');

@@ -56,6 +56,8 @@ export class RunLog {
   #isFrozen = false;
   /** The newest write. Writes are made one after the other, because the state of all sub-agents is one value; none after a failure. */
   #writing: Promise<void> = Promise.resolve();
+  /** The write of the newest answer. */
+  #answered: Promise<void> = Promise.resolve();
   /** What the next write contains. */
   #next: Batch | undefined;
 
@@ -118,7 +120,7 @@ export class RunLog {
         if (this.#options.isLeaving()) await this.ready();
         await save({ type: 'intent', data });
       },
-      ready: () => this.ready(),
+      ready: () => this.#answered,
       end: (data) => save({ type: 'result', data }),
       inner: (data) => save({ type: 'inner', data }),
       subAgent: (name) => this.#conversationOf([...(path ? [path] : []), name.replaceAll('/', '%2F')].join('/')),
@@ -185,9 +187,10 @@ export class RunLog {
     };
     if (path === '') this.#batch().hasMessages = true;
     const written = this.#write(path, events, { ...(path === '' ? own : {}), ...sub_agents });
-    // while answers and results are saved, the model is asked; the next call, the next question and the end of the run wait.
-    // A run whose first message cannot be saved costs nothing.
-    if (messages.at(-1)?.role === 'user' || this.#options.isLeaving()) await written;
+    const last = messages.at(-1)?.role;
+    if (last === 'assistant') this.#answered = written;
+    // the model is asked while results are saved; calls, questions and the end of the run wait
+    if (last === 'user' || this.#options.isLeaving()) await written;
   }
 
   /** Resolves when it is saved. */

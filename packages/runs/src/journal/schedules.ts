@@ -1,8 +1,7 @@
 // Schedules: runs that start at certain times. One statement moves a schedule to its next time, so of several processes
 // that notice it, one starts the run.
 import { configError, errorText } from '@pocket-agent/kit';
-import { sql } from 'kysely';
-import { type Database, inTransaction, type RunStore } from './journal.ts';
+import { beginsWith, type Database, inTransaction, type RunStore } from './journal.ts';
 import type { ScheduleOptions } from './options.ts';
 import type { ScheduleTable } from './schema.ts';
 import { insertRuns, newRun } from './start-run.ts';
@@ -55,7 +54,7 @@ export class Schedules {
     const rows = await this.#store.db
       .selectFrom('pocket_run_schedules')
       .selectAll()
-      .where(sql`substr(name, 1, ${prefix.length})`, '=', prefix)
+      .where(beginsWith('name', prefix))
       .orderBy('name')
       .execute();
     return rows.map(({ name, agent, caller, input, cron, time_zone, missed, next_at }) => ({

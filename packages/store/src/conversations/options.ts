@@ -4,6 +4,7 @@ import {
   configError,
   isRecord,
   isString,
+  millisecondsUpTo,
   nullableString,
   type OptionRule,
   OptionSet,
@@ -11,6 +12,7 @@ import {
   PocketError,
   positiveInteger,
   stringRule,
+  textOfLength,
 } from '@pocket-agent/kit';
 import type { ConversationAgent } from './conversation-agent.ts';
 import type { ListOptions } from './listing.ts';
@@ -172,23 +174,4 @@ function isMessageList(value: unknown): boolean {
 function isMessage(message: unknown): boolean {
   if (!isRecord(message) || !Array.isArray(message.content)) return false;
   return roles.some((role) => role === message.role) && message.content.every(isRecord);
-}
-
-export function textOfLength(min: number, max: number): OptionRule {
-  return {
-    expected: `a string of ${min === 0 ? 'at most' : `${min} to`} ${max} characters without NUL`,
-    accepts: (value) =>
-      isString(value) &&
-      String(value).length >= min &&
-      String(value).length <= max &&
-      !String(value).includes('\0') &&
-      String(value).isWellFormed(),
-  };
-}
-
-function millisecondsUpTo(max: number): OptionRule {
-  return {
-    expected: `a number of milliseconds from 1 to ${max}`,
-    accepts: (value) => typeof value === 'number' && value >= 1 && value <= max,
-  };
 }
