@@ -1,6 +1,11 @@
 // The public names of `@pocket-agent/a2a/client`: an A2A client that does not need the rest of Pocket Agent.
 
 export { canonicalJson } from '../signing/canonical-json.ts';
+export {
+  type ReceivedNotification,
+  SIGNATURE_HEADER,
+  verifyNotification,
+} from '../signing/notification-jwt.ts';
 export type { SigningKey } from '../signing/signing-key.ts';
 export { type FindKeys, type SignatureState, verifyCard } from '../signing/verify-card.ts';
 export { CARD_PATH } from '../wire/agent-card.ts';

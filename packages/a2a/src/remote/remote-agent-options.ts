@@ -55,6 +55,8 @@ export interface RemoteAgentOptions {
   oauth?: RemoteOAuth;
   /** Time for one message and its answer. Default 600,000. */
   timeoutMs?: number;
+  /** URIs of extensions of A2A to use. An agent that requires another one has no tools. */
+  extensions?: readonly string[];
   /** How long a run waits for the card before it continues without this agent, which joins later. Default 10,000. */
   waitMs?: number;
   /** Further hosts the card may name although their address is private; they get the credentials, too. */
@@ -98,6 +100,7 @@ const remoteAgentOptions = new OptionSet<RemoteAgentOptions>('remoteAgent', {
   token: { ...stringRule, isSecret: true },
   headers: secretStringMap,
   oauth: { ...objectRule, isSecret: true },
+  extensions: stringList,
   timeoutMs: positiveNumber,
   waitMs: positiveNumber,
   allowHosts: { expected: 'a list of hosts', accepts: Array.isArray },

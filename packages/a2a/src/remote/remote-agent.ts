@@ -237,7 +237,7 @@ class RemoteAgent implements ToolSource {
   }
 
   #open(): Promise<RemoteLink> {
-    const { url, token, headers = {}, allowHosts = [], trustedKeys, folder, oauth } = this.#options;
+    const { url, token, headers = {}, allowHosts = [], trustedKeys, folder, oauth, extensions } = this.#options;
     const all = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
     this.#link ??= import('./remote-link.ts')
       .then(({ openLink }) => {
@@ -249,7 +249,16 @@ class RemoteAgent implements ToolSource {
         // JSON may write one byte of a string in six
         const maxStringBytes = folder === undefined ? 6 * (this.#maxResultBytes + 1) : MAX_STRING_BYTES;
         return openLink(
-          { url, headers: all, allowHosts, maxStringBytes, trustedKeys, oauth, closing: this.#closing.signal },
+          {
+            url,
+            headers: all,
+            allowHosts,
+            maxStringBytes,
+            trustedKeys,
+            oauth,
+            extensions,
+            closing: this.#closing.signal,
+          },
           deadline.signal,
         ).finally(() => deadline.release());
       })

@@ -1,7 +1,7 @@
 // Connects to a remote agent: reads its card and creates the client. Credentials go to trusted hosts only.
 import { FetchError, type HttpFetch, isHost, makeFetch, withCutStrings } from '@pocket-agent/http/fetch';
 import { textFault } from '@pocket-agent/http/json-weight';
-import { isRecord, PocketError, printable, refusalReason, retryAfterHeader } from '@pocket-agent/kit';
+import { isRecord, PocketError, printable, recordsIn, refusalReason, retryAfterHeader } from '@pocket-agent/kit';
 import { currentRun } from 'pocket-agent/internal';
 import { A2aClient, type A2aFetch, type Authorization } from '../client/a2a-client.ts';
 import { A2aError } from '../client/a2a-error.ts';
@@ -29,6 +29,7 @@ interface RemoteLinkOptions {
   /** One of them must have signed the card. */
   trustedKeys?: readonly SigningKey[] | undefined;
   oauth?: RemoteOAuth | undefined;
+  extensions?: readonly string[] | undefined;
   /** Aborted when the agent is closed. */
   closing: AbortSignal;
 }
@@ -54,6 +55,7 @@ export async function openLink(options: RemoteLinkOptions, signal: AbortSignal):
     const card = await readCard(options, fetch, signal);
     if (options.trustedKeys) await checkSignature(card, options.trustedKeys);
     const endpoint = endpointOf(card);
+    checkExtensions(card, options.extensions ?? []);
     const cutFetch: A2aFetch = async (target, init) => {
       const { traceparent } = currentRun() ?? {}; // without a tracer, a run forwards its trace context unchanged
       const headers = { ...(traceparent ? { traceparent } : {}), ...init.headers };
@@ -64,6 +66,7 @@ export async function openLink(options: RemoteLinkOptions, signal: AbortSignal):
         endpoint,
         authorization,
         fetch: cutFetch,
+        extensions: options.extensions ?? [],
         clean: (text) => text.replace(/\p{C}+/gu, ' ').slice(0, MAX_REASON_LENGTH),
       });
     const authorization = authorizationFor(endpoint.url, options);
@@ -141,6 +144,17 @@ async function readCard(
   if (!isRecord(card) || !('name' in card))
     throw new PocketError('TOOL_FAILED', `The document at ${address} is not an agent card.`);
   return card;
+}
+
+function checkExtensions({ name, capabilities }: Record<string, unknown>, used: readonly string[]): void {
+  const declared = recordsIn(isRecord(capabilities) ? capabilities.extensions : undefined);
+  const missing = declared.find(({ uri, required }) => required === true && !used.includes(String(uri)));
+  if (!missing) return;
+  const [agent, uri] = [name, missing.uri].map((text) => printable(String(text), 100));
+  throw new PocketError(
+    'TOOL_FAILED',
+    `The A2A agent ${agent} requires the extension ${uri}: name it in "extensions".`,
+  );
 }
 
 async function checkSignature(card: Record<string, unknown>, trustedKeys: readonly SigningKey[]): Promise<void> {

@@ -8,7 +8,10 @@ export const RPC_PATH = '/a2a/jsonrpc';
 export const REST_PATH = '/a2a/rest';
 
 interface CardSource
-  extends Pick<A2aServerOptions, 'card' | 'skills' | 'files' | 'profile' | 'pushNotifications' | 'extendedCard'> {
+  extends Pick<
+    A2aServerOptions,
+    'card' | 'skills' | 'files' | 'profile' | 'pushNotifications' | 'extendedCard' | 'extensions'
+  > {
   agent: PocketAgent<unknown>;
   /** The URL of the server, without a trailing slash. */
   base: string;
@@ -17,8 +20,10 @@ interface CardSource
 }
 
 export async function makeCard(source: CardSource): Promise<AgentCard> {
-  const { agent, base, hasTokens, card = {}, files = [], pushNotifications, extendedCard } = source;
+  const { agent, base, hasTokens, card = {}, files = [], pushNotifications, extendedCard, extensions = [] } = source;
   const { name, roleDescription, allowImages } = agent;
+  const { capabilities = { streaming: true, pushNotifications: pushNotifications !== false } } = card;
+  const all = [...(capabilities.extensions ?? []), ...extensions];
   return {
     name,
     description: roleDescription ?? `The agent ${name}.`,
@@ -28,11 +33,6 @@ export async function makeCard(source: CardSource): Promise<AgentCard> {
       { url: base + REST_PATH, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
       { url: base + RPC_PATH, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
     ],
-    capabilities: {
-      streaming: true,
-      pushNotifications: pushNotifications !== false,
-      ...(extendedCard === undefined ? {} : { extendedAgentCard: true }),
-    },
     defaultInputModes: [
       'text/plain',
       'application/json',
@@ -42,6 +42,11 @@ export async function makeCard(source: CardSource): Promise<AgentCard> {
     defaultOutputModes: ['text/plain', 'application/json'],
     ...(hasTokens ? bearer : {}),
     ...card,
+    capabilities: {
+      ...capabilities,
+      ...(all.length > 0 ? { extensions: all } : {}),
+      ...(extendedCard === undefined ? {} : { extendedAgentCard: true }),
+    },
     skills: card.skills ?? (await skillsOf(source)),
   };
 }

@@ -7,9 +7,10 @@ import { isRecord, PocketError } from '@pocket-agent/kit';
 import { readProfile } from 'pocket-agent/internal';
 import { bearerGate, hasSeveralCallers } from 'pocket-agent/internal/serve';
 import type { A2aAccessOptions, A2aCaller, Call } from '../tasks/server-options.ts';
-import { VERSION_HEADER } from '../wire/agent-card.ts';
+import { type AgentExtension, VERSION_HEADER } from '../wire/agent-card.ts';
 import { REST_PATH, RPC_PATH } from './card.ts';
 import { eventStream } from './event-stream.ts';
+import { activeExtensions, extensionRefusal, withExtensions } from './extensions.ts';
 import { type A2aProtocol, type RpcAnswer, restError, rpcError, versionRefusal } from './request-handler.ts';
 import { restCall } from './rest.ts';
 import { type CardOptions, ServedCards } from './served-cards.ts';
@@ -19,6 +20,7 @@ const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
 interface HandlerOptions extends A2aAccessOptions, CardOptions {
+  extensions?: readonly AgentExtension[] | undefined;
   host: string;
   protocol: A2aProtocol;
   maxBodyBytes: number;
@@ -27,7 +29,7 @@ interface HandlerOptions extends A2aAccessOptions, CardOptions {
 type Authenticate = (request: Request) => Promise<Pick<Call, 'caller' | 'isAuthenticated' | 'isOneOfMany'> | Response>;
 
 export function makeHandler(options: HandlerOptions): (request: Request) => Promise<Response> {
-  const { protocol, maxBodyBytes, url: base, host, allowedHosts, allowedOrigins } = options;
+  const { protocol, maxBodyBytes, url: base, host, allowedHosts, allowedOrigins, extensions = [] } = options;
   const ownHosts = base ? [host, new URL(base).hostname] : [host];
   const guard = requestGuard({ ownHosts, allowedHosts, allowedOrigins });
   const authenticate = makeAuthenticate(options);
@@ -36,7 +38,8 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
   const cards = new ServedCards(options);
 
   const answer = async (body: Record<string, unknown>, call: Call) => {
-    const refusal = versionRefusal(body.method, call.version);
+    const refusal =
+      versionRefusal(body.method, call.version) ?? extensionRefusal(body.method, call.extensions, extensions);
     if (refusal) return refusal;
     return isExtendedCard(body) ? extendedCard(cards, call) : protocol.handle(body, call);
   };
@@ -49,7 +52,25 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
     if (identity instanceof Response) return identity;
     const version = withoutPatch(request.headers.get(VERSION_HEADER) || versionIn(url) || '0.3');
     const traceparent = TRACEPARENT.exec(request.headers.get('traceparent') ?? '')?.[0];
-    const call: Call = { ...identity, address, tenant: '', version, traceparent, signal: request.signal };
+    const active = activeExtensions(request.headers, extensions);
+    const call: Call = {
+      ...identity,
+      address,
+      extensions: active,
+      tenant: '',
+      version,
+      traceparent,
+      signal: request.signal,
+    };
+    return withExtensions(await respond(request, url, { call, path }), active, version);
+  };
+
+  const respond = async (
+    request: Request,
+    url: URL,
+    { call, path }: { call: Call; path: string },
+  ): Promise<Response> => {
+    const isRest = path.startsWith(`${REST_PATH}/`);
     const parsed = await readJson(request, maxBodyBytes, isRest);
     if ('error' in parsed) return errorResponse(isRest, parsed.error, parsed.status);
     if (!isRest) return rpcResponse(await answer(parsed.body, call), parsed.body.id);

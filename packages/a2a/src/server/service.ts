@@ -7,6 +7,7 @@ import { refuseUnreadable, startListening } from '@pocket-agent/http/mcp';
 import { configError, errorText } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
 import { ConversationMemory, Conversations, cannotListen, isLocal } from 'pocket-agent/internal/serve';
+import { signNotification } from '../signing/notification-jwt.ts';
 import { CardSigner } from '../signing/sign-card.ts';
 import { SigningKeys } from '../signing/signing-keys.ts';
 import { DurableTasks } from '../tasks/durable-tasks.ts';
@@ -43,7 +44,8 @@ export class A2aService {
     const { logger } = agent;
     const { taskStore, pushNotifications = {}, maxTasks = 1_000, maxConversations = 1_000, maxMemoryBytes } = options;
     this.#agent = agent;
-    this.#signer = options.signing && new CardSigner(new SigningKeys({ ...options.signing, logger }));
+    const keys = options.signing && new SigningKeys({ ...options.signing, logger });
+    this.#signer = keys && new CardSigner(keys);
     this.#options = { ...options };
     this.#conversations = new Conversations({
       name: agent.name,
@@ -61,6 +63,7 @@ export class A2aService {
           maxTasks,
           isRunning: (key) => this.#tasks.isRunning(key),
           serialize: serializeNotification,
+          ...(keys ? { sign: async (body, to) => signNotification({ body, ...to }, await keys.current()) } : {}),
         })
       : undefined;
     const { durable } = options;

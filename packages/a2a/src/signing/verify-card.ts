@@ -59,7 +59,8 @@ function isSignature(value: unknown): value is Signature {
   );
 }
 
-function readHeader(encoded: string): { alg: string; kid: string; jku: string | undefined } | undefined {
+/** The protected header of a JWS; undefined if its algorithm is unknown. */
+export function readHeader(encoded: string): { alg: string; kid: string; jku: string | undefined } | undefined {
   try {
     const header: unknown = JSON.parse(Buffer.from(encoded, 'base64url').toString('utf8'));
     if (typeof header !== 'object' || header === null || 'crit' in header) return undefined;
@@ -71,7 +72,8 @@ function readHeader(encoded: string): { alg: string; kid: string; jku: string | 
   }
 }
 
-function verifies(payload: string, by: { signature: Signature; key: SigningKey; algorithm: string }): boolean {
+/** Whether the key made the signature of the payload. */
+export function verifies(payload: string, by: { signature: Signature; key: SigningKey; algorithm: string }): boolean {
   const { signature, key, algorithm } = by;
   const expected = algorithms.get(algorithm);
   if (!expected || !isFor(expected, key)) return false;

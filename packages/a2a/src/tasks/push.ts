@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
 import { FetchError, type HttpFetch, isHost, makeFetch } from '@pocket-agent/http/fetch';
-import { delay, errorText, fairEvictionKey, KeyedQueue, type Logger } from '@pocket-agent/kit';
+import { delay, errorText, fairEvictionKey, type Logger, retryAfterHeader } from '@pocket-agent/kit';
+import { SIGNATURE_HEADER } from '../signing/notification-jwt.ts';
 import type { PushConfig, Task } from '../wire/task.ts';
 import { type Call, type PushOptions, scopeOf } from './server-options.ts';
 
@@ -10,6 +11,9 @@ const MAX_PER_TASK = 10;
 /** Characters of the JSON of one webhook. */
 const MAX_WEBHOOK_LENGTH = 8_192;
 const TIMEOUT_MS = 10_000;
+/** Notifications that wait for one webhook. Each has the whole task, so that a later one makes up for one that was dropped. */
+const MAX_WAITING = 10;
+const MAX_RETRY_MS = 300_000;
 
 export interface Notification {
   body: string;
@@ -24,20 +28,26 @@ interface PushNotificationsOptions extends PushOptions {
   isRunning(key: string): boolean;
   /** The notification, in the protocol version of the client that added the webhook. */
   serialize(task: Task, version: string): Notification;
+  /** The signature of a notification, if the server signs. */
+  sign?(body: string, to: { issuer: string; audience: string }): Promise<string | undefined>;
 }
 
 interface Webhook {
   config: PushConfig;
   owner: string;
   version: string;
+  /** The URL of this server for its caller. */
+  issuer: string;
+  /** The states of the task that it has not been told yet, the oldest first. */
+  waiting: Task[];
+  delivery: Promise<void> | undefined;
 }
 
 export class PushNotifications {
   readonly #options: PushNotificationsOptions;
   readonly #fetch: HttpFetch;
   readonly #webhooks = new Map<string, Webhook[]>();
-  /** Notifications of one webhook are delivered one by one, in order. */
-  readonly #deliveries = new KeyedQueue<Webhook>();
+  readonly #deliveries = new Set<Promise<void>>();
   readonly #closing = new AbortController();
 
   constructor(options: PushNotificationsOptions) {
@@ -75,11 +85,14 @@ export class PushNotifications {
       // keep the object, so that pending notifications are delivered before new ones
       existing.config = config;
       existing.version = call.version;
+      existing.issuer = call.address;
       return config;
     }
     if (webhooks.length >= MAX_PER_TASK)
       throw new RequestMalformedError(`A task has at most ${MAX_PER_TASK} webhooks.`);
-    this.#webhooks.set(key, [...webhooks, { config, owner: call.caller.id, version: call.version }]);
+    const { caller, version, address: issuer } = call;
+    const added = { config, owner: caller.id, version, issuer, waiting: [], delivery: undefined };
+    this.#webhooks.set(key, [...webhooks, added]);
     this.#makeRoom();
     return config;
   }
@@ -96,22 +109,40 @@ export class PushNotifications {
 
   remove(call: Call, taskId: string, id: string): void {
     const key = scopeOf(call) + taskId;
-    const remaining = (this.#webhooks.get(key) ?? []).filter(({ config }) => config.id !== id);
+    const all = this.#webhooks.get(key) ?? [];
+    const remaining = all.filter(({ config }) => config.id !== id);
+    for (const removed of all) if (!remaining.includes(removed)) removed.waiting = [];
     if (remaining.length > 0) this.#webhooks.set(key, remaining);
     else this.#webhooks.delete(key);
   }
 
   notify(call: Call, task: Task): void {
-    for (const webhook of this.#webhooks.get(scopeOf(call) + task.id) ?? [])
-      void this.#deliveries.run(webhook, () =>
-        this.#deliver(webhook, task).catch((error) => this.#logFailure(webhook, task, error)),
-      );
+    for (const webhook of this.#webhooks.get(scopeOf(call) + task.id) ?? []) {
+      webhook.waiting.push(task);
+      if (webhook.waiting.length > MAX_WAITING) webhook.waiting.shift();
+      if (webhook.delivery) continue;
+      const delivery = this.#deliverAll(webhook).finally(() => {
+        webhook.delivery = undefined;
+        this.#deliveries.delete(delivery);
+      });
+      webhook.delivery = delivery;
+      this.#deliveries.add(delivery);
+    }
   }
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('the server was closed'));
-    await this.#deliveries.idle();
+    await Promise.all(this.#deliveries);
     this.#fetch.close();
+  }
+
+  /** One by one, in order. */
+  async #deliverAll(webhook: Webhook): Promise<void> {
+    for (;;) {
+      const task = webhook.waiting.shift();
+      if (!task) return;
+      await this.#deliver(webhook, task).catch((error) => this.#logFailure(webhook, task, error));
+    }
   }
 
   /** Drops webhooks of ended tasks only. The number of running tasks has its own limit. */
@@ -124,34 +155,42 @@ export class PushNotifications {
     if (oldest !== undefined) this.#webhooks.delete(oldest);
   }
 
-  async #deliver({ config, version }: Webhook, task: Task): Promise<void> {
-    const { maxTries = 3, retryDelayMs = 1_000 } = this.#options;
+  async #deliver({ config, version, issuer }: Webhook, task: Task): Promise<void> {
+    const { maxTries = 3, retryDelayMs = 1_000, serialize, sign } = this.#options;
     const { signal } = this.#closing;
-    const { body, contentType } = this.#options.serialize(task, version);
-    const headers = { 'content-type': contentType, ...credentials(config) };
+    signal.throwIfAborted();
+    const { body, contentType } = serialize(task, version);
+    const audience = new URL(config.url).origin;
     for (let tries = 1; ; tries++) {
+      // signed again for each attempt, because a signature counts for a few minutes only
+      const signature = await sign?.(body, { issuer, audience });
+      const headers = { 'content-type': contentType, ...credentials(config, signature) };
       const problem = await this.#post(config.url, { method: 'POST', headers, body, signal });
-      if (problem === undefined) return;
-      if (tries >= maxTries) throw new Error(problem);
-      await delay(retryDelayMs * 2 ** (tries - 1), signal);
+      if (!problem) return;
+      if (tries >= maxTries) throw new Error(problem.reason);
+      const wait = Math.max(retryDelayMs * 2 ** (tries - 1), problem.retryAfterMs ?? 0);
+      await delay(Math.min(wait, MAX_RETRY_MS), signal);
     }
   }
 
   /** Undefined if the webhook accepted it, otherwise the reason for a retry. Throws if a retry cannot help. */
-  async #post(url: string, init: RequestInit): Promise<string | undefined> {
+  async #post(
+    url: string,
+    init: RequestInit,
+  ): Promise<{ reason: string; retryAfterMs?: number | undefined } | undefined> {
     let response: Response;
     try {
       response = await this.#fetch(url, init);
     } catch (error) {
       init.signal?.throwIfAborted();
       if (error instanceof FetchError && error.code !== 'TIMEOUT') throw error;
-      return errorText(error);
+      return { reason: errorText(error) };
     }
     await response.body?.cancel();
     if (response.ok) return undefined;
-    const problem = `it answered ${response.status}`;
-    if (response.status === 429 || response.status >= 500) return problem;
-    throw new Error(problem);
+    const reason = `it answered ${response.status}`;
+    if (response.status !== 429 && response.status < 500) throw new Error(reason);
+    return { reason, retryAfterMs: retryAfterHeader(Object.fromEntries(response.headers)) };
   }
 
   /** Logs only the host: the path may contain a secret. */
@@ -167,8 +206,10 @@ function isSame(existing: PushConfig, { id, url, token }: PushConfig): boolean {
   return id ? existing.id === id : existing.url === url && existing.token === token;
 }
 
-function credentials({ token, authentication }: PushConfig): Record<string, string> {
+/** Without credentials of its own, a webhook finds the signature in `Authorization`, as in the samples of the protocol. */
+function credentials({ token, authentication }: PushConfig, signature: string | undefined): Record<string, string> {
   return {
+    ...(signature ? { [SIGNATURE_HEADER]: signature, authorization: `Bearer ${signature}` } : {}),
     ...(token ? { 'x-a2a-notification-token': token } : {}),
     ...(authentication?.credentials ? { authorization: `${authentication.scheme} ${authentication.credentials}` } : {}),
   };

@@ -3,6 +3,7 @@ import {
   configError,
   hasMethods,
   isRecord,
+  listOf,
   nonEmptyRule,
   type OptionRules,
   OptionSet,
@@ -14,7 +15,7 @@ import {
 import type { ConversationStore, DurableTasksOptions, PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import { readProfile, type ServedApprovals, servedApprovalsRule, storeRule } from 'pocket-agent/internal';
 import type { SigningOptions } from '../signing/signing-keys.ts';
-import type { AgentCard } from '../wire/agent-card.ts';
+import type { AgentCard, AgentExtension } from '../wire/agent-card.ts';
 
 /** An authenticated client. It sees only tasks and webhooks of its own `id`. */
 export interface A2aCaller {
@@ -70,6 +71,11 @@ export interface A2aServerOptions extends A2aAccessOptions {
     | 'tools'
     | Partial<AgentCard>
     | ((caller: A2aCaller) => Partial<AgentCard> | Promise<Partial<AgentCard>>);
+  /**
+   * Extensions of A2A that the agent understands. Messages of callers that do not name a required one are refused. Tools and hooks
+   * find those in use in `metadata.a2a` of the run.
+   */
+  extensions?: readonly AgentExtension[];
   /** Signs the card and the notifications to webhooks. The keys are published at `/.well-known/jwks.json`. */
   signing?: SigningOptions;
   /** Types of files that callers may send besides text and images: `['application/pdf', 'audio/*']`. Default: none. */
@@ -144,6 +150,7 @@ const serverOptions = new OptionSet<A2aServerOptions>('asA2aServer()', {
     accepts: (value) => value === 'tools' || isRecord(value) || typeof value === 'function',
   },
   signing: true,
+  extensions: listOf('a list such as [{ uri, required: true }]', (value) => isRecord(value) && isWord(value.uri)),
   files: stringList,
   profile: true,
   approvals: servedApprovalsRule,
@@ -206,6 +213,11 @@ export interface SdkTaskStore {
   list(request: never, context: never): Promise<unknown>;
 }
 
+/** Commas separate the extensions in a header. */
+function isWord(value: unknown): boolean {
+  return typeof value === 'string' && /^[^\s,]+$/.test(value);
+}
+
 /** An admitted request. */
 export interface Call {
   caller: A2aCaller;
@@ -216,6 +228,8 @@ export interface Call {
   address: string;
   tenant: string;
   version: string;
+  /** URIs of the extensions in use. */
+  extensions: readonly string[];
   /** The W3C trace context of the client. */
   traceparent: string | undefined;
   /** Aborted when the client disconnects. */

@@ -189,6 +189,7 @@ export class Tasks implements TaskService {
         onEvent: (event) => task.show(event),
         ...(profile.length > 0 ? { profile } : {}),
         ...(call.isAuthenticated ? { caller: call.caller.id } : {}),
+        metadata: { a2a: { extensions: call.extensions, ...(message.metadata ? { message: message.metadata } : {}) } },
         ...(call.traceparent ? { traceparent: call.traceparent } : {}),
       } satisfies RunOptions;
       const answer = await whileReceiving(receive, () => agent.run(inputOf(message), options));
