@@ -8,7 +8,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { showHelp } from '../../../scripts/show-help.ts';
 
-showHelp('npm run agent3:demo   three agents are found, called and rated; needs no API key\n');
+showHelp(`npm run agent3:demo              three agents are found, called and rated; needs no API key
+npm run agent3:demo -- --pages   then serves the web pages of the hub until Ctrl+C
+`);
 const TOKEN = randomBytes(16).toString('hex');
 const folder = await mkdtemp(join(tmpdir(), 'agent3-demo-'));
 const agent3 = {
@@ -81,6 +83,14 @@ try {
   heading('A PocketAgent uses agent3 as an MCP server and does the same on its own');
   const { runPocketAgent } = await import('./pocket-agent.ts');
   for (const line of await runPocketAgent(agent3)) print(line);
+  if (process.argv.includes('--pages')) {
+    heading('The web pages of the hub, with these agents and calls');
+    const hub = { AGENT3_ADMINS: 'you', AGENT3_PORT: '0' };
+    print(await firstLine(startAgent3(['hub'], hub)));
+    print(`Sign in with the token  ${await firstLine(startAgent3(['token', 'you'], hub))}`);
+    print('Ctrl+C ends the demo');
+    await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve));
+  }
   heading('Done');
 } finally {
   await Promise.all(children.map(stopped));
@@ -92,6 +102,25 @@ interface Answer {
   result?: { text: string };
   metadata?: { responseTime: number; cost?: number };
   reputation?: number;
+}
+
+/** A command of agent3 on the database of the demo. */
+function startAgent3(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
+  const child = spawn(agent3.command, [...agent3.args, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...agent3.env, ...env },
+  });
+  children.push(child);
+  return child;
+}
+
+function firstLine({ stdout }: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    if (!stdout) return reject(new Error('The process has no output'));
+    createInterface(stdout)
+      .once('line', resolve)
+      .once('close', () => reject(new Error('The process ended')));
+  });
 }
 
 function startAgent(name: string): Promise<string> {
@@ -107,10 +136,11 @@ function startAgent(name: string): Promise<string> {
   });
 }
 
-/** An agent exits when its stdin is closed. */
+/** An agent exits when its stdin is closed, agent3 with a signal. */
 async function stopped(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.stdin?.end();
+  if (child.spawnargs.includes('hub')) child.kill('SIGTERM');
   if (child.exitCode === null && child.signalCode === null) await ended;
 }
 

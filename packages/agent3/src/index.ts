@@ -1,7 +1,7 @@
 // The public names of `@pocket-agent/agent3`.
 
 export type { Account, Allowance, Statement, StatementQuery, TokenInfo, TokenRequest } from './base/account.ts';
-export type { Agent3, Caller, HubHealth, TokenStore } from './base/agent3.ts';
+export type { Agent3, Caller, HubHealth, SearchOptions, TokenStore } from './base/agent3.ts';
 export { Agent3Error, type Agent3ErrorCode } from './base/agent3-error.ts';
 export type {
   AgentDetails,
@@ -45,6 +45,7 @@ export type {
 export type { McpServerJson } from './base/mcp-server.ts';
 export { type NamedTokenStore, OwnerTokens, type OwnerTokensOptions } from './base/owner-tokens.ts';
 export type { Budgets } from './bridge/directory.ts';
+export type { PeerHub } from './hub/federation.ts';
 export { type Hub, type HubOptions, serveHub } from './hub/hub.ts';
 export { type ImportOptions, type ImportResult, importAgents } from './hub/import.ts';
 export { type LocalAgent3, type LocalAgent3Options, openAgent3 } from './hub/local.ts';

@@ -26,7 +26,7 @@ import type { Callers } from './callers.ts';
 import { refusal, refuse, toRefusal } from './errors.ts';
 import { addExchangeRoutes } from './exchange.ts';
 import { openApi } from './openapi.ts';
-import { callLogQuery, parseQuery, searchQuery } from './query.ts';
+import { callLogQuery, parseQuery, searchQuery, viaIn } from './query.ts';
 
 export interface ApiOptions {
   agent3: Agent3;
@@ -78,7 +78,8 @@ function addLimitsAndHeaders(app: Hono): void {
 function addAgentRoutes(app: Hono, { agent3, callers }: ApiOptions): void {
   app.get('/api/agents', async (context) => {
     const caller = await callers.reader(context.req.raw);
-    return context.json(await agent3.search(searchQuery(new URL(context.req.url).searchParams), caller));
+    const query = searchQuery(new URL(context.req.url).searchParams);
+    return context.json(await agent3.search(query, caller, viaIn(context.req.raw.headers)));
   });
   app.get('/api/agents/:id', async (context) => {
     const caller = await callers.reader(context.req.raw);

@@ -15,6 +15,17 @@ export function searchQuery(parameters: URLSearchParams): z.output<typeof search
   });
 }
 
+/** Names the hubs that a search has passed. */
+export const VIA = 'agent3-via';
+const MAX_VIA = 10;
+
+export function viaIn(headers: Headers): { via?: readonly string[] } {
+  const text = headers.get(VIA);
+  if (text === null) return {};
+  const via = text.split(',').map((id) => id.trim());
+  return { via: via.filter((id) => id !== '').slice(-MAX_VIA) };
+}
+
 function listOf(name: string, value: unknown): Record<string, string[]> {
   if (value === undefined) return {};
   const parts = String(value)

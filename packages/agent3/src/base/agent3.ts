@@ -28,7 +28,7 @@ import type { NamedTokenStore } from './owner-tokens.ts';
 
 /** What the MCP tools, the HTTP API and the web pages use. */
 export interface Agent3 {
-  search(query: SearchQuery, caller: Caller): Promise<SearchPage>;
+  search(query: SearchQuery, caller: Caller, options?: SearchOptions): Promise<SearchPage>;
   select(agentId: string, caller: Caller): Promise<AgentDetails>;
   /** The public card and what a call needs; never a secret. */
   invoke(agentId: string, caller: Caller): Promise<Invocation>;
@@ -59,6 +59,13 @@ export interface Agent3 {
   calls(query: CallLogQuery, caller: Caller): Promise<CallLog>;
   health(): Promise<HubHealth>;
   close(): Promise<void>;
+}
+
+/** For searches that hubs pass on to each other. */
+export interface SearchOptions {
+  /** Ids of the hubs that the request has passed. */
+  via?: readonly string[];
+  signal?: AbortSignal;
 }
 
 /** Keeps the named tokens of owners. The hub signs the tokens, so the store never sees one. */

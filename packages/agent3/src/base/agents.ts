@@ -55,6 +55,10 @@ const agentSummary = answer({
   tags: z.array(z.string()),
   price: price.optional(),
   health: z.enum(['up', 'down', 'unknown']),
+  /** SHA-256 of the canonical card. */
+  digest: z.string().optional(),
+  /** The hub that lists it, if that is another one. */
+  hub: z.string().optional(),
   /** mcp for MCP servers: they are connected, not called. Absent for agents. */
   kind: z.enum(['agent', 'mcp']).optional(),
   metrics: metrics.optional(),
@@ -68,6 +72,8 @@ export const searchPage = answer({
   /** Milliseconds. */
   searchTime: z.number(),
   nextCursor: z.string().optional(),
+  /** Other hubs that were asked. */
+  hubs: z.array(answer({ hub: z.string(), answered: z.boolean() })).optional(),
 });
 /** Agents that fit a query, best first. */
 export type SearchPage = z.output<typeof searchPage>;

@@ -44,6 +44,7 @@ Environment
   AGENT3_CONFIRM           which calls over MCP need a person's consent: never, paid (default) or always
   AGENT3_DOLLARS_PER_CALL  maximum cost of a call over MCP without a question: 0.05, or 0.05,alice=0.20 by owner
   AGENT3_DOLLARS_PER_DAY   maximum cost of all calls per day: 5, or 5,alice=1 by owner
+  AGENT3_PEERS             other hubs that searches ask, separated by commas; https://:TOKEN@HOST for private ones
   AGENT3_HUB_URL           use this hub instead of a local registry; AGENT3_HUB_TOKEN is the token for it
   AGENT3_LOG_LEVEL         debug, info, warn (default), error or silent
 For the hub

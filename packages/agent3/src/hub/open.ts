@@ -15,7 +15,7 @@ export async function openBySettings(settings: Agent3Settings): Promise<Agent3> 
 
 export async function openLocal(settings: Agent3Settings): Promise<LocalAgent3> {
   const { databaseUrl, file, secretKey, oldSecretKeys, allowHosts, trustedKeys, dollarsPerDay, publicUrl } = settings;
-  const { requireProof } = settings;
+  const { requireProof, peers } = settings;
   const { openAgent3 } = await import('./local.ts');
   const embedder = settings.embeddings
     ? await (await import('../registry/search/local-embedder.ts')).localEmbedder()
@@ -27,6 +27,7 @@ export async function openLocal(settings: Agent3Settings): Promise<LocalAgent3> 
     allowHosts,
     trustedKeys,
     requireProof,
+    peers,
     key: keyFor('tickets', await mainKey(settings)),
     logger: stderrLogger(settings.logLevel),
     embedder,

@@ -7,6 +7,7 @@ import { userDataFolder } from '@pocket-agent/kit/private-files';
 import { z } from 'zod';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { ConfirmCalls } from '../mcp/consent.ts';
+import type { PeerHub } from './federation.ts';
 
 export interface Agent3Settings {
   /** A remote hub, instead of a registry in this process. */
@@ -35,6 +36,7 @@ export interface Agent3Settings {
   admins: readonly string[];
   revoked: readonly string[];
   requireProof: boolean;
+  peers: readonly PeerHub[];
   logLevel: LogLevel;
 }
 
@@ -82,6 +84,19 @@ const amounts = list.transform((parts, context): Amounts => {
   return { forAll, byOwner };
 });
 
+/** URLs of hubs, with a token as password if they are private: https://:a3_…@hub.example */
+const peers = list.transform((parts, context): PeerHub[] =>
+  parts.flatMap((part) => {
+    const url = URL.parse(part);
+    if (url && /^https?:$/.test(url.protocol)) {
+      const token = decodeURIComponent(url.password || url.username);
+      return [{ url: url.origin, ...(token === '' ? {} : { token }) }];
+    }
+    context.addIssue({ code: 'custom', message: 'must be URLs of hubs, separated by commas' });
+    return [];
+  }),
+);
+
 const environmentSchema = z.object({
   AGENT3_HUB_URL: webUrl.optional(),
   AGENT3_HUB_TOKEN: z.string().optional(),
@@ -113,6 +128,7 @@ const environmentSchema = z.object({
   AGENT3_PRIVATE: flag,
   AGENT3_ADMINS: list,
   AGENT3_REVOKED: list,
+  AGENT3_PEERS: peers,
   AGENT3_REQUIRE_PROOF: flag,
   AGENT3_LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('warn'),
 });
@@ -163,6 +179,7 @@ export function readSettings(environment: Environment): Agent3Settings {
     admins: data.AGENT3_ADMINS,
     revoked: data.AGENT3_REVOKED,
     requireProof: data.AGENT3_REQUIRE_PROOF,
+    peers: data.AGENT3_PEERS,
     logLevel: data.AGENT3_LOG_LEVEL,
   };
 }

@@ -2,8 +2,9 @@
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
 import type { z } from 'zod';
 import { LINES } from '../api/call-lines.ts';
+import { VIA } from '../api/query.ts';
 import { type Allowance, account, type StatementQuery, statement } from '../base/account.ts';
-import { type Agent3, type Caller, hubHealth } from '../base/agent3.ts';
+import { type Agent3, type Caller, hubHealth, type SearchOptions } from '../base/agent3.ts';
 import { Agent3Error, type Agent3ErrorCode } from '../base/agent3-error.ts';
 import {
   agentDetails,
@@ -48,6 +49,7 @@ interface SendOptions {
   body?: object;
   accept?: string;
   signal?: AbortSignal;
+  via?: readonly string[];
 }
 
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -83,8 +85,8 @@ export class RemoteAgent3 implements Agent3 {
     this.#token = token;
   }
 
-  search({ query, limit, cursor, filters = {} }: SearchQuery) {
-    return this.#request(`api/agents${queryText({ query, limit, cursor, ...filters })}`, searchPage);
+  search({ query, limit, cursor, filters = {} }: SearchQuery, _caller?: Caller, options: SearchOptions = {}) {
+    return this.#request(`api/agents${queryText({ query, limit, cursor, ...filters })}`, searchPage, options);
   }
 
   select(agentId: string) {
@@ -209,11 +211,15 @@ export class RemoteAgent3 implements Agent3 {
     throw this.#unavailable(BROKE_OFF);
   }
 
-  async #send(path: string, { method, body, accept = 'application/json', ...options }: SendOptions): Promise<Response> {
+  async #send(
+    path: string,
+    { method, body, accept = 'application/json', via, ...options }: SendOptions,
+  ): Promise<Response> {
     const { signal = AbortSignal.timeout(TIMEOUT_MS) } = options;
     const headers = {
       accept,
       ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
+      ...(via ? { [VIA]: via.join(', ') } : {}),
       ...(body ? { 'content-type': 'application/json' } : {}),
     };
     const response = await this.#fetch(new URL(path, this.#base), {

@@ -26,19 +26,20 @@ interface AgentPageOptions {
 
 export function agentPage(options: AgentPageOptions): Html {
   const { agent, invocation, viewer } = options;
-  const { id, name, description, version, verified, tags, health, hidden, kind } = agent;
+  const { id, name, description, version, verified, tags, health, hidden, kind, hub } = agent;
   return page({
     viewer,
     title: `${name} · Agent3`,
     content: html`
       <div class="row"><h1>${name}</h1>${badge({ state: health, live: `/api${pathOf(id)}`, field: 'health' })}${kind === 'mcp' ? html`<span class="badge plain">MCP server</span>` : ''}${verified ? html`<span class="badge plain">verified</span>` : ''}</div>
       <p class="soft small">${id} · version ${version}${provider(agent)}</p>
+      ${hub === undefined ? '' : html`<p class="soft small">Listed by the hub at ${new URL(hub).host}, whose ratings and prices these are. Rate it there.</p>`}
       ${hidden === undefined ? '' : html`<p class="panel problem">A moderator has hidden this agent: ${hidden}</p>`}
       <p class="lead">${description}</p>
       <div class="row">${tags.map(tagLink)}</div>
       ${kind === 'mcp' ? serverParts(options) : agentParts(options)}
       ${cardOf(invocation)}
-      ${agentActions(agent, viewer)}`,
+      ${hub === undefined ? agentActions(agent, viewer) : ''}`,
   });
 }
 
@@ -47,12 +48,12 @@ function pathOf(id: string): string {
 }
 
 function agentParts({ agent, statistics, range, invocation, now, viewer }: AgentPageOptions): Html {
-  const { id, skills, recentReviews, score } = agent;
+  const { id, skills, recentReviews, score, hub } = agent;
   const path = pathOf(id);
   return html`
       ${tiles(agent)}
       <h2>Call it</h2>
-      ${viewer ? html`${callForm(id, invocation?.card)}${ratingForm(id)}` : signInLink(path, 'to call this agent and rate the call.')}
+      ${viewer ? html`${callForm(id, invocation?.card)}${hub === undefined ? ratingForm(id) : ''}` : signInLink(path, 'to call this agent and rate the call.')}
       <h2 class="row">Calls over time <nav class="ranges" aria-label="Time">${ranges.map(
         (one) =>
           html`<a class="range" href="${path}?range=${one.name}" ${one.name === range.name ? 'aria-current=true' : ''}>${one.name}</a>`,

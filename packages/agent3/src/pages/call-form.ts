@@ -96,7 +96,7 @@ function field({ name, property, isRequired }: Field): Html {
   const title = shown(property.title ?? name);
   const hint =
     typeof property.description === 'string' ? html`<span class="hint">${shown(property.description)}</span>` : '';
-  const label = html`${title}${isRequired ? '' : html` <span class="hint">optional</span>`}`;
+  const label = html`<span>${title}${isRequired ? '' : ' (optional)'}</span>`;
   if (property.type === 'boolean' && !isRequired) {
     const choices = { name, options: ['true', 'false'], isRequired, property, type: 'boolean' };
     return html`<label class="field">${label}${select(choices)}${hint}</label>`;

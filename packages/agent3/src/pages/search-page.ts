@@ -32,8 +32,14 @@ export function searchPage({ parameters, result, health, viewer }: SearchPageOpt
       <h2>${headline(result, isFiltered(parameters))}</h2>
       ${result.agents.length === 0 ? html`<p class="panel">No agents match. Try other words, or fewer filters.</p>` : ''}
       <ul class="agents">${result.agents.map(agentItem)}</ul>
+      ${silentHubs(result)}
       ${nextLink({ path: '/', parameters, cursor: result.nextCursor, text: 'More agents' })}`,
   });
+}
+
+function silentHubs({ hubs = [] }: SearchPage): Html | string {
+  const silent = hubs.filter(({ answered }) => !answered).map(({ hub }) => new URL(hub).host);
+  return silent.length === 0 ? '' : html`<p class="soft small">Did not answer: ${silent.join(', ')}</p>`;
 }
 
 function headline({ totalFound, searchTime }: SearchPage, isSearch: boolean): string {
@@ -87,9 +93,9 @@ function form(parameters: URLSearchParams): Html {
 }
 
 function agentItem(agent: AgentSummary): Html {
-  const { id, name, description, verified, tags, health, kind } = agent;
+  const { id, name, description, verified, tags, health, kind, hub } = agent;
   return html`<li class="panel">
-    <div class="row"><h3><a href="/agents/${encodeURIComponent(id)}">${name}</a></h3>${badge({ state: health })}${kind === 'mcp' ? html`<span class="badge plain">MCP server</span>` : ''}${verified ? html`<span class="badge plain">verified</span>` : ''}</div>
+    <div class="row"><h3><a href="/agents/${encodeURIComponent(id)}">${name}</a></h3>${badge({ state: health })}${kind === 'mcp' ? html`<span class="badge plain">MCP server</span>` : ''}${verified ? html`<span class="badge plain">verified</span>` : ''}${hub === undefined ? '' : html`<span class="badge plain">at ${new URL(hub).host}</span>`}</div>
     <p>${description}</p>
     ${kind === 'mcp' ? '' : facts(agent)}
     <div class="row">${tags.slice(0, 8).map(tagLink)}</div>

@@ -40,6 +40,7 @@ import type {
 } from '../base/call-records.ts';
 import { checkInput } from '../base/check-input.ts';
 import { cleanExcerpt } from '../base/clean-text.ts';
+import { digestOf } from '../base/digest.ts';
 import { credentialsRequest, moderationRequest, reportRequest } from '../base/requests.ts';
 import type { BudgetLimits, Directory, SavedTask, Spending } from '../bridge/directory.ts';
 import { hostsOf, readCard } from '../cards/card.ts';
@@ -80,6 +81,8 @@ const DAY_MS = 86_400_000;
 const MAX_STALE_MS = DAY_MS;
 const CALLS_KEPT_MS = 90 * DAY_MS;
 const PAID_CALLS_KEPT_MS = 400 * DAY_MS;
+const MANY_AGENTS = 50_000;
+const HEALTH_KEPT_MS = 15_000;
 const MAX_OWN_AGENTS = 200;
 const ROUND_MS = 15_000;
 const MAX_WORDS = 200_000;
@@ -114,6 +117,7 @@ interface RegistryParts {
 export class Registry implements Directory {
   readonly hubId: string;
   readonly #store: Store<RegistrySchema>;
+  readonly #checks: CardChecks;
   readonly #credentials: CredentialStore;
   readonly #receipts: Receipts;
   readonly #now: () => number;
@@ -128,6 +132,7 @@ export class Registry implements Directory {
   /** Two jobs, so that agents that answer slowly do not delay the removal of expired rows. */
   readonly #jobs = [new RecurringJob(() => this.checkHealth()), new RecurringJob(() => this.tidy())];
   #searchLatency: number | undefined;
+  #health: { value: HubHealth; until: number } | undefined;
 
   constructor(options: RegistryOptions, { store, vault, receipts, proofKey, hubId }: RegistryParts) {
     this.hubId = hubId;
@@ -145,6 +150,7 @@ export class Registry implements Directory {
     const semanticIndex = embedder && new SemanticIndex(db, embedder);
     this.#search = new Search({ db, index, vocabulary, semanticIndex, now });
     const checks = new CardChecks({ source, trustedKeys });
+    this.#checks = checks;
     const credentials = this.#credentials;
     const proofs = new Proofs({ source, key: proofKey });
     const { requireProof = false } = options;
@@ -304,6 +310,12 @@ export class Registry implements Directory {
     return addFeedback(this.#store.db, feedback, { caller, receipts: this.#receipts, now: this.#now() });
   }
 
+  /** A card from another hub, checked as if it were registered. */
+  async check(card: CardJson): Promise<Pick<ListedAgent, 'card' | 'digest' | 'verified'>> {
+    const { json, isVerified } = await this.#checks.check(card);
+    return { card: json, digest: digestOf(json), verified: isVerified };
+  }
+
   find(agentId: string): Promise<ListedAgent | undefined> {
     return this.#freshness.find(agentId);
   }
@@ -383,8 +395,14 @@ export class Registry implements Directory {
       .execute();
   }
 
-  health(): Promise<HubHealth> {
-    return hubHealth(this.#store, { now: this.#now(), searchLatency: this.#searchLatency, version: VERSION });
+  async health(): Promise<HubHealth> {
+    const now = this.#now();
+    if (this.#health && this.#health.until > now) return this.#health.value;
+    const value = await hubHealth(this.#store, { now, searchLatency: this.#searchLatency, version: VERSION });
+    // counting many agents takes a while, and every open page asks
+    const isLarge = value.network.totalAgents > MANY_AGENTS;
+    this.#health = isLarge ? { value, until: now + HEALTH_KEPT_MS } : undefined;
+    return value;
   }
 
   async close(): Promise<void> {

@@ -17,3 +17,25 @@ test('the demo finds, calls and rates three real agents in two ways, and exits',
   expect(output).toContain('Tomorrow in Lisbon: windy, 17 °C.');
   expect(output).toMatch(/its reputation is 4\.\d+ now/);
 });
+
+test('with --pages, the demo ends in a hub that shows its agents and accepts its token', async () => {
+  const file = fileURLToPath(new URL('../../demo/run.ts', import.meta.url));
+  const args = ['-C', 'pocket-agent/source', file, '--pages'];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const ended = once(child, 'close');
+  try {
+    let output = '';
+    for await (const chunk of child.stdout) {
+      output += chunk;
+      if (output.includes('Ctrl+C ends the demo')) break;
+    }
+    const [, url = ''] = /Agent3 is at (\S+)/.exec(output) ?? [];
+    const [, token = ''] = /(a3_you_\S+)/.exec(output) ?? [];
+    expect(await (await fetch(url)).text()).toContain('Weather Frog');
+    const account = await fetch(new URL('api/account', url), { headers: { authorization: `Bearer ${token}` } });
+    expect(await account.json()).toMatchObject({ owner: 'you', isAdmin: true });
+  } finally {
+    child.kill('SIGINT');
+    await ended;
+  }
+});

@@ -46,6 +46,7 @@ export function summaryOf(row: AgentRow, metrics: AgentMetrics | undefined): Age
     ...(reputation === undefined ? {} : { reputation }),
     totalReviews: row.rating_count,
     protocols,
+    digest: row.digest,
     ...(protocols[0] === 'mcp' ? { kind: 'mcp' as const } : {}),
     verified: row.verified === 1,
     tags: parse<string[]>(row.tags),

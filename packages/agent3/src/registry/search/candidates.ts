@@ -59,8 +59,8 @@ export class Candidates {
     const conditions = allOf([shown, ...filterConditions(filters)]);
     const { rows } = await sql<{ number: number }>`select number from agent3_agents where ${conditions}
       order by standing desc, number limit ${MAX_RESULTS}`.execute(this.#db);
-    const counted = await sql<{ total: number }>`
-      select count(*) as total from agent3_agents where ${conditions}`.execute(this.#db);
+    const counted = await sql<{ total: number }>`select count(*) as total from (
+      select 1 from agent3_agents where ${conditions} limit ${this.#index.maxRanked}) as fitting`.execute(this.#db);
     return { candidates: rows.map(({ number }) => ({ number, text: 1 })), total: counted.rows[0]?.total ?? 0 };
   }
 
