@@ -159,7 +159,7 @@ export class Conversation {
       metadata: { username: question.username, channelId: question.channelId },
       onEvent: (event) => {
         watcher?.onEvent(event);
-        if (text.handle(event) && text.progress !== '') answer.show(text.progress);
+        if (text.handle(event)) answer.show(text.progress, { isUrgent: text.answer !== '' });
       },
       ...(watcher?.onModelCall ? { onModelCall: watcher.onModelCall } : {}),
     };

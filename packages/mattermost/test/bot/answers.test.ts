@@ -33,6 +33,23 @@ describe('an answer', () => {
     expect(edits).toHaveLength(1);
   });
 
+  test('shows no running tools before editMs has passed, and text at once', async () => {
+    const held = gate();
+    const model = new ScriptedModel([
+      { toolCalls: [{ name: 'wait' }] },
+      { toolCalls: [{ name: 'wait' }], text: 'Now.' },
+      'Done.',
+    ]);
+    const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
+    const { fake, texts } = await world({ agent, profile: 'none', editMs: 600_000 });
+    fake.say('alice', 'town-square', '@helper go');
+    await held.started;
+    held.go();
+    await until(texts).toEqual(['Now.\n\nDone.']);
+    const { json } = fake.requests.find(({ method, path }) => method === 'POST' && path.endsWith('/posts')) ?? {};
+    expect(json).toMatchObject({ message: expect.stringMatching(/^Now\./) });
+  });
+
   test('shows the typing indicator', async () => {
     const held = gate();
     const model = new ScriptedModel([{ toolCalls: [{ name: 'wait' }] }, 'Done.']);

@@ -124,6 +124,25 @@ test('a call waits for the reaction of the person who asked, also over a restart
   ]);
 });
 
+test('a call that waits for an approval is not shown as running', async () => {
+  const held = gate('look');
+  const remove = tool({ name: 'remove', description: 'Removes', run: () => 'removed' });
+  const toolCalls = [{ name: 'look' }, { name: 'remove' }];
+  const access = { confirm: ({ name }: { name: string }) => name === 'remove' };
+  const { fake, start, texts, asking } = await durableWorld(() =>
+    agentOf([{ toolCalls }, 'Done.'], { tools: [held.tool, remove], access }),
+  );
+  await start();
+  fake.say('alice', 'alice,helper', 'tidy up');
+  const post = await asking();
+  await until(texts).toContain(':hourglass_flowing_sand: `look` …');
+  await react(fake, 'alice', post.id, '+1');
+  await until(texts).toContainEqual(expect.stringContaining('Allowed by alice'));
+  await until(texts).toContain(':hourglass_flowing_sand: `look` …');
+  held.go();
+  await until(texts).toContain('Done.');
+});
+
 test('a reaction that came while no bot ran is the answer', async () => {
   const effects: unknown[] = [];
   const { fake, start, texts, asking } = await durableWorld(() => refunds({}, effects));

@@ -60,11 +60,12 @@ export class FollowedRun {
     typing(question);
     try {
       const text = new RunText();
+      const show = () => answer.show(text.progress, { isUrgent: text.answer !== '' });
       const onEvent = (event: AgentEvent) => {
-        if (text.handleLive(event)) answer.show(text.progress);
+        if (text.handleLive(event)) show();
       };
       for await (const event of runs.events(id, { signal, onEvent })) {
-        if (text.handleJournaled(event) && text.progress !== '') answer.show(text.progress);
+        if (text.handleJournaled(event)) show();
         const end = await this.#handle(event, posts);
         if (end === undefined) continue;
         await approvals.close();

@@ -45,7 +45,10 @@ export class AnswerPost {
   readonly #posts: WrittenPost[];
   #latestText = '';
   #sentText = '';
-  #lastEditAt = 0;
+  /** The time of the next edit at the earliest. */
+  #nextEditAt = 0;
+  /** The first post waits, because its text is not urgent. */
+  #isHeld = false;
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
   #isFinished = false;
@@ -61,9 +64,21 @@ export class AnswerPost {
     return this.#posts.some(({ id }) => id === postId);
   }
 
-  /** Shows the text with the next edit, unless a newer text replaces it first. */
-  show(text: string): void {
+  /**
+   * Shows the text with the next edit, unless a newer text replaces it first; an empty one shows nothing. A first post that is not
+   * urgent waits as long as an edit does.
+   */
+  show(text: string, { isUrgent }: { isUrgent: boolean }): void {
     this.#latestText = text;
+    if (!isUrgent && this.#nextEditAt === 0) {
+      this.#isHeld = true;
+      this.#nextEditAt = Date.now() + this.#options.editMs;
+    } else if (isUrgent && this.#isHeld) {
+      this.#isHeld = false;
+      this.#nextEditAt = 0;
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
     this.#scheduleEdit();
   }
 
@@ -93,12 +108,17 @@ export class AnswerPost {
   }
 
   #scheduleEdit(): void {
-    if (this.#isFinished || this.#sending || this.#timer || this.#latestText === this.#sentText) return;
-    const wait = Math.max(0, this.#lastEditAt + this.#options.editMs - Date.now());
+    if (this.#isFinished || this.#sending || this.#timer || !this.#hasNews) return;
+    const wait = Math.max(0, this.#nextEditAt - Date.now());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#sending = this.#sendLatest();
+      this.#isHeld = false;
+      if (this.#hasNews) this.#sending = this.#sendLatest();
     }, wait);
+  }
+
+  get #hasNews(): boolean {
+    return this.#latestText !== '' && this.#latestText !== this.#sentText;
   }
 
   async #sendLatest(): Promise<void> {
@@ -108,7 +128,7 @@ export class AnswerPost {
       // the next edit contains this text too
       this.#options.log.debug('answer_not_shown', { code: isMattermostError(error) ? error.code : 'UNEXPECTED' });
     } finally {
-      this.#lastEditAt = Date.now();
+      this.#nextEditAt = Date.now() + this.#options.editMs;
       this.#sending = undefined;
       this.#scheduleEdit();
     }

@@ -9,6 +9,12 @@ interface JournaledEvent {
   subAgent?: string;
 }
 
+/** A question of a run; `call` is what needs an approval. */
+interface AskedCall {
+  id: string;
+  call?: { tool: string };
+}
+
 interface GeneratedFile {
   mediaType: string;
   content: Buffer;
@@ -21,6 +27,8 @@ export class RunText {
   #current = '';
   /** Names of running tools by call id. */
   readonly #tools = new Map<string, string>();
+  /** Names of tools whose calls wait for an approval, by the id of the question. */
+  readonly #waiting = new Map<string, string>();
   #resetAt: string | undefined;
   /** Files that the model generated. */
   readonly files: GeneratedFile[] = [];
@@ -46,6 +54,8 @@ export class RunText {
       this.#current = ''; // every process shows the same text of a finished run
     else if (type === 'reset') this.#resetAt = time;
     else if (type === 'result') this.#endCalls(data as Message);
+    else if (type === 'question') this.#wait(data as AskedCall);
+    else if (type === 'answer') this.#waiting.delete((data as { question: string }).question);
     // a reset is written together with the messages that are kept, which were read before
     else if (type === 'message' && time !== this.#resetAt) this.#read(data as Message);
     else return false;
@@ -65,6 +75,10 @@ export class RunText {
     if (message.role !== 'assistant') return;
     for (const part of message.content) if (part.type === 'tool-call') this.#tools.set(part.toolCallId, part.toolName);
     this.#addStep(message);
+  }
+
+  #wait({ id, call }: AskedCall): void {
+    if (call) this.#waiting.set(id, call.tool);
   }
 
   #endCalls({ role, content }: Message): void {
@@ -91,7 +105,9 @@ export class RunText {
 
   /** The answer so far, with the running tools. */
   get progress(): string {
-    const names = [...new Set(this.#tools.values())].map((name) => `\`${name.replaceAll('`', '')}\``);
+    const waiting = [...this.#waiting.values()];
+    const running = [...new Set(this.#tools.values())].filter((name) => !waiting.includes(name));
+    const names = running.map((name) => `\`${name.replaceAll('`', '')}\``);
     return [this.answer, names.length > 0 ? `:hourglass_flowing_sand: ${names.join(', ')} …` : '']
       .filter((part) => part !== '')
       .join('\n\n');
