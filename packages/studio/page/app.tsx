@@ -8,6 +8,7 @@ import { DurableView } from './durable/durable-view.tsx';
 import { GatewaysView } from './gateways/gateways-view.tsx';
 import { Navigation } from './navigation.tsx';
 import { Palette } from './palette/palette.tsx';
+import { Guarded } from './parts/guarded.tsx';
 import { useKnown, useRoute } from './parts/hooks.ts';
 import { RunsView } from './runs/runs-view.tsx';
 import { ToolsView } from './tools/tools-view.tsx';
@@ -30,7 +31,9 @@ export function App(): VNode {
             The studio does not answer. Connecting again…
           </p>
         )}
-        <View view={view} rest={rest} />
+        <Guarded key={`${view}/${rest[0]}`} what="This view">
+          <View view={view} rest={rest} />
+        </Guarded>
       </main>
       <Palette route={route} />
     </div>

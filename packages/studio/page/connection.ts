@@ -1,12 +1,11 @@
-// The connection to the studio: requests with its token, and the stream of what happens.
+// The connection to the studio: its token, and requests with it.
 import type { Line } from '../src/wire/wire.ts';
+import { type ConnectionState, LineStream } from './stream.ts';
 
 const TOKEN = 'studio-token';
 const ASK = 'token?';
 /** Tabs of the same page answer within this time. */
 const OTHER_TABS_MS = 300;
-/** Waits between attempts to connect again. */
-const RETRY_MS = [300, 1_000, 3_000];
 
 /** From the fragment of the address, which is then hidden. Kept for this tab, so that it can be reloaded, and given to others. */
 export async function takeToken(): Promise<string> {
@@ -59,9 +58,6 @@ async function askTabs(channel: BroadcastChannel): Promise<string> {
   return promise;
 }
 
-/** `refused`: there is no token. `expired`: it is not that of the studio, which has a new one after each start. */
-export type ConnectionState = 'connecting' | 'live' | 'reconnecting' | 'refused' | 'expired';
-
 export class Connection {
   readonly #token: string;
 
@@ -81,29 +77,17 @@ export class Connection {
     return this.#request(path, { method: 'DELETE' });
   }
 
-  /** Never ends, unless the token is refused. Lines come in order, each once. */
-  async follow(onLines: (lines: Line[]) => void, onState: (state: ConnectionState) => void): Promise<void> {
-    let after = 0;
-    for (let failures = 0; ; failures++) {
-      try {
-        const response = await fetch(`/api/events?after=${after}`, { headers: this.#headers() });
-        if (response.status === 401) {
-          forgetToken();
-          return onState(this.#token === '' ? 'refused' : 'expired');
-        }
-        if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
-        failures = 0;
-        onState('live');
-        for await (const lines of readLines(response.body)) {
-          after = lines.at(-1)?.seq ?? after;
-          onLines(lines);
-        }
-      } catch {
-        // the studio is away: tried again below, and the page says so
-      }
-      onState('reconnecting');
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]));
-    }
+  /** Ends only if the token is refused. */
+  follow(onLines: (lines: Line[]) => void, onState: (state: ConnectionState) => void): Promise<void> {
+    const open = async (after: number) => {
+      const { status, body } = await fetch(`/api/events?after=${after}`, { headers: this.#headers() });
+      if (status === 200 && body) return body;
+      if (status !== 401) throw new Error(`status ${status}`);
+      forgetToken();
+      onState(this.#token === '' ? 'refused' : 'expired');
+      return undefined;
+    };
+    return new LineStream({ open, onLines, onState }).follow();
   }
 
   async #request<Value>(path: string, init: RequestInit): Promise<Value> {
@@ -118,18 +102,5 @@ export class Connection {
 
   #headers(): Record<string, string> {
     return { authorization: `Bearer ${this.#token}` };
-  }
-}
-
-/** The messages of a stream of server-sent events, as many at once as have arrived. */
-async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<Line[]> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let rest = '';
-  for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    const messages = (rest + decoder.decode(read.value, { stream: true })).split('\n\n');
-    rest = messages.pop() ?? '';
-    const lines = messages.filter((message) => message.startsWith('data: '));
-    if (lines.length > 0) yield lines.map((message): Line => JSON.parse(message.slice('data: '.length)));
   }
 }

@@ -2,6 +2,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { FormCard } from '../approvals/form-card.tsx';
+import { Guarded } from '../parts/guarded.tsx';
 import { useKnown } from '../parts/hooks.ts';
 import type { ChatState } from '../state/model.ts';
 import { approvals, callKey, formsOf } from '../state/questions.ts';
@@ -52,15 +53,16 @@ export function Items({ chat, onEdit }: ItemsProps): VNode {
         {chat.items.slice(earlier).map((item) => {
           const call = item.kind === 'tool' ? callKey(item.runId, item.toolCallId) : '';
           return (
-            <ItemView
-              key={item.key}
-              item={item}
-              tool={tools.get(call)}
-              question={asked.get(call)}
-              answer={answers.get(call)?.text}
-              onEdit={onEdit}
-              onRetry={item === last && asker && onEdit ? () => onEdit(asker, asker.text) : undefined}
-            />
+            <Guarded key={item.key} what="This message">
+              <ItemView
+                item={item}
+                tool={tools.get(call)}
+                question={asked.get(call)}
+                answer={answers.get(call)?.text}
+                onEdit={onEdit}
+                onRetry={item === last && asker && onEdit ? () => onEdit(asker, asker.text) : undefined}
+              />
+            </Guarded>
           );
         })}
         {formsOf(questions, chat.info.id).map((form) => (

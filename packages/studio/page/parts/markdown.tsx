@@ -12,7 +12,37 @@ type Root = ReturnType<typeof fromMarkdown>;
 type Block = Root['children'][number];
 type MdNode = Block | Extract<Block, { type: 'paragraph' }>['children'][number];
 
-const parse = (text: string): Root => fromMarkdown(text, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
+/** What exceeds these is shown as plain text, because it would hold up the page. */
+const MAX_CHARACTERS = 200_000;
+const MAX_DEPTH = 50;
+/** Of emphasis in one paragraph: the time of the parser grows with the square of their number. */
+const MAX_MARKS = 2_000;
+
+function blocksIn(text: string): readonly Block[] {
+  const plain: Block = { type: 'code', value: text };
+  if (text.length > MAX_CHARACTERS || hasTooManyMarks(text)) return [plain];
+  try {
+    const { children } = fromMarkdown(text, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
+    if (isFlat(children)) return children;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error; // the parser calls itself for each level
+  }
+  return [plain];
+}
+
+function hasTooManyMarks(text: string): boolean {
+  const paragraphs = text.split(/\n[ \t]*\n/).filter((each) => !/^ *(?:```|~~~)/.test(each));
+  return paragraphs.some((each) => (each.match(/[*_~]/g)?.length ?? 0) > MAX_MARKS);
+}
+
+function isFlat(blocks: readonly MdNode[]): boolean {
+  let level = blocks;
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return false;
+    level = level.flatMap((node): readonly MdNode[] => ('children' in node ? node.children : []));
+  }
+  return true;
+}
 
 /** Blocks that are complete are kept, so a streamed text is not parsed again from its beginning. */
 export function Markdown({ text }: { text: string }): VNode {
@@ -21,7 +51,7 @@ export function Markdown({ text }: { text: string }): VNode {
     if (!text.startsWith(done.current.text)) done.current = { text: '', blocks: [] };
     const { text: settled, blocks: known } = done.current;
     const rest = text.slice(settled.length);
-    const { children } = parse(rest);
+    const children = blocksIn(rest);
     const open = children.at(-1);
     const end = open?.position?.start.offset ?? 0;
     if (end > 0) done.current = { text: settled + rest.slice(0, end), blocks: [...known, ...children.slice(0, -1)] };

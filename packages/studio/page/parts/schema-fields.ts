@@ -41,8 +41,13 @@ export function firstValues(fields: readonly Field[]): Values {
 
 /** Texts as they are, everything else as JSON. Empty fields are left out. */
 export function readValues(fields: readonly Field[], values: Values): Record<string, FormValue> {
-  const filledIn = fields.filter(({ name }) => (values[name] ?? '') !== '');
-  return Object.fromEntries(filledIn.map((field) => [field.name, readValue(field, values[field.name] ?? '')]));
+  const filledIn = fields.filter(({ name }) => typedIn(values, name) !== '');
+  return Object.fromEntries(filledIn.map((field) => [field.name, readValue(field, typedIn(values, field.name))]));
+}
+
+/** Servers name fields as they like, also `constructor`. */
+export function typedIn(values: Values, name: string): string {
+  return Object.hasOwn(values, name) ? (values[name] ?? '') : '';
 }
 
 function readValue({ name, type }: Field, text: string) {

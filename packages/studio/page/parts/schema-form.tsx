@@ -1,6 +1,6 @@
 // A field for each property of a JSON Schema.
 import type { VNode } from 'preact';
-import type { Field, Values } from './schema-fields.ts';
+import { type Field, typedIn, type Values } from './schema-fields.ts';
 
 interface SchemaFormProps {
   /** Makes the ids of the fields unique. */
@@ -22,7 +22,7 @@ export function SchemaForm({ id, fields, values, onChange }: SchemaFormProps): V
           <Input
             id={`${id} ${field.name}`}
             field={field}
-            value={values[field.name] ?? ''}
+            value={typedIn(values, field.name)}
             onChange={(value) => onChange({ ...values, [field.name]: value })}
           />
           {field.description && <span class="soft">{field.description}</span>}

@@ -1,5 +1,6 @@
 // The result of a tool as the model reads it: text, JSON that unfolds, or an image.
 import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
 import type { ResultPart, ToolState } from '../state/model.ts';
 import { JsonText, JsonTree } from './json-tree.tsx';
 import { Wide } from './wide.tsx';
@@ -17,8 +18,8 @@ export function ToolResultView({ tool: { result } }: { tool: ToolState }): VNode
 }
 
 function Part({ part }: { part: ResultPart }): VNode {
+  const value = useMemo(() => (part.type === 'text' ? parsed(part.text) : undefined), [part]);
   if (part.type === 'text') {
-    const value = parsed(part.text);
     if (value === undefined) return <JsonText text={part.text} />;
     const columns = columnsOf(value);
     return columns ? <Rows columns={columns} rows={value as Row[]} /> : <JsonTree value={value} />;
@@ -31,6 +32,8 @@ type Row = Record<string, unknown>;
 const MAX_COLUMNS = 8;
 const MAX_ROWS = 100;
 const SHORT = 30;
+/** Longer results stay text. */
+const MAX_PARSED = 1_000_000;
 
 /** The columns of a list of objects with the same simple fields; undefined for other values. */
 function columnsOf(value: unknown): string[] | undefined {
@@ -77,7 +80,7 @@ function Cell({ text }: { text: string }): VNode {
 
 /** Undefined if it is not an object or a list. */
 function parsed(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return undefined;
+  if (text.length > MAX_PARSED || !/^\s*[[{]/.test(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -1,6 +1,6 @@
 // Keeps what the page knows, and draws it at most once per frame.
 import type { Line } from '../../src/wire/wire.ts';
-import type { ConnectionState } from '../connection.ts';
+import type { ConnectionState } from '../stream.ts';
 import { emptyState, type State } from './model.ts';
 import { reduce } from './reduce.ts';
 

@@ -14,7 +14,7 @@ export function eventStream(workspace: Workspace, after: number): Response {
   const isReset = journal.hasLost(after);
   const snapshot: Line = {
     seq: isReset ? 0 : after,
-    ...{ type: 'snapshot', isReset, agents: workspace.agents() },
+    ...{ type: 'snapshot', isReset, last: journal.last, agents: workspace.agents() },
     ...{ hasDurableRuns: workspace.durableSources.length > 0, hasGateways: workspace.gateways !== undefined },
     hasRouters: workspace.hasRouters,
     ...{ chats: workspace.chats(), questions: workspace.questions.list() },

@@ -1,7 +1,7 @@
 // A numbered log of entries. Pages follow it, and resume from a number after a lost connection.
 import type { Entry } from '../wire/wire.ts';
 
-/** Older entries are dropped beyond this. */
+/** Older entries are dropped beyond this; the newest is kept. */
 const MAX_CHARACTERS = 32_000_000;
 
 export class Journal {
@@ -27,12 +27,16 @@ export class Journal {
     this.#characters += line.length;
     if (entry.type === 'event') this.#forgetDeltas(entry, this.#last);
     for (const [seq, old] of this.#lines) {
-      if (this.#characters <= this.#maxCharacters) break;
+      if (this.#characters <= this.#maxCharacters || seq === this.#last) break;
       this.#remove(seq, old);
       this.#lost = seq;
     }
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
+  }
+
+  get last(): number {
+    return this.#last;
   }
 
   /** Whether entries after this number are missing. A number above the last one comes from an earlier studio. */

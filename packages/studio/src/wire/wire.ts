@@ -229,6 +229,8 @@ export type Entry =
 export interface Snapshot {
   type: 'snapshot';
   isReset: boolean;
+  /** The number of the last entry so far. */
+  last: number;
   /** Whether the studio is attached to durable runs. */
   hasDurableRuns: boolean;
   hasGateways: boolean;

@@ -242,6 +242,27 @@ const hostile = [
   '\u202Egnp.exe',
 ].join('\n\n');
 
+test('answers that are too deep for a parser, and very long ones, leave the page as it is', async () => {
+  const long = tool({ name: 'long', description: 'Long', run: () => JSON.stringify([['x'.repeat(3_000_000)]]) });
+  const script = [
+    { toolCalls: [{ name: 'long', arguments: { constructor: 'y'.repeat(1_000_000) } }] },
+    '['.repeat(100_000),
+    `${'> '.repeat(5_000)}deep`,
+    'word **bold** '.repeat(20_000),
+    'Fine.',
+  ];
+  const { agent } = makeShop(script, { tools: [long], access: { confirm: 'never' } });
+  const { page, complaints } = await visit(await startStudio({ shop: agent }));
+  for (const [index, text] of ['One', 'Two', 'Three', 'Four'].entries()) {
+    await say(page, text);
+    await expect.poll(() => page.getByRole('article', { name: 'Answer' }).count()).toBe(index + 1);
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+  }
+  await page.reload();
+  await page.getByRole('article', { name: 'Answer' }).getByText('Fine.').waitFor();
+  expect(complaints).toEqual([]);
+});
+
 test('nothing that a person, an agent or a tool says is run or loaded', async () => {
   const evil = tool({
     name: 'evil',

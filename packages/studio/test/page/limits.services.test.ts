@@ -1,5 +1,6 @@
 // Limits, routers, gateways and several tabs, in a real browser.
 import { McpServer } from '@modelcontextprotocol/server';
+import type { Page } from 'playwright-core';
 import { Router, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, onTestFinished, test } from 'vitest';
@@ -89,4 +90,28 @@ test('what is answered in one tab is answered in the other, and both show the sa
   expect(shown[1]).toBe(shown[0]);
   expect(refunds).toHaveLength(1);
   expect([...first.complaints, ...second.complaints]).toEqual([]);
+});
+
+test('fifty tabs of one browser show the same run, and go on when the one that follows the stream is closed', async () => {
+  const { agent, refunds } = makeShop([refundCall, 'Order 17 was refunded.', 'You are welcome.']);
+  const client = await startStudio({ shop: agent });
+  const { page, complaints } = await visit(client);
+  await say(page, 'Refund order 17');
+  await page.getByRole('button', { name: 'Allow' }).waitFor();
+  const tabs: Page[] = [];
+  while (tabs.length < 49) {
+    const tab = await page.context().newPage();
+    await tab.goto(page.url(), { waitUntil: 'commit' });
+    tabs.push(tab);
+  }
+  const [first, last] = [tabs[0], tabs.at(-1)];
+  if (!first || !last) throw new Error('There are no tabs.');
+  const answers = (tab: Page) => tab.getByRole('article', { name: 'Answer' });
+  await last.getByRole('button', { name: 'Allow' }).click();
+  for (const tab of [page, ...tabs]) await answers(tab).getByText('Order 17 was refunded.').waitFor();
+  expect(refunds).toHaveLength(1);
+  await page.close();
+  await say(last, 'Thank you');
+  for (const tab of [first, last]) await answers(tab).getByText('You are welcome.').waitFor();
+  expect(complaints).toEqual([]);
 });
