@@ -31,7 +31,7 @@ const checks: Check[] = [
   { packages: ['@pocket-agent/cli'], mostPackages: 46, attempt: tryCommand },
   { packages: ['@pocket-agent/mattermost'], mostPackages: 41, attempt: tryMattermost },
   { packages: ['@pocket-agent/agent3'], mostPackages: 32, attempt: tryAgent3 },
-  { packages: ['@pocket-agent/discord'], mostPackages: 69, attempt: tryDiscord },
+  { packages: ['@pocket-agent/discord'], mostPackages: 71, attempt: tryDiscord },
 ];
 
 /** Installs the oldest supported Node in its own folder. */

@@ -30,6 +30,7 @@ import { type BotDatabase, type BotStore, botConversations, openBotStore } from 
 import { Spending } from './store/spending.ts';
 import { Catalogue } from './toolbox/catalogue.ts';
 import { McpServers } from './toolbox/mcp-servers.ts';
+import { MemberLogins } from './toolbox/member-logins.ts';
 
 const LEASE_MS = 45_000;
 const CATCH_UP_MS = 900_000;
@@ -44,7 +45,7 @@ const EDIT_INTERVAL_MS = 1_000;
 /** Users who wait longer than this many edits get a notice. */
 const NOTICE_EDITS = 3;
 
-type Tools = Pick<BotParts, 'catalogue' | 'servers' | 'fetch'>;
+type Tools = Pick<BotParts, 'catalogue' | 'servers' | 'fetch' | 'logins'>;
 
 interface OpenedParts extends Tools, Pick<BotParts, 'client' | 'ownership' | 'claims'> {
   store: BotStore;
@@ -127,7 +128,7 @@ export class Bot {
     await this.#unlessClosed(this.#models.checkAll(this.#logger));
     const store = await this.#openDatabase();
     const { db } = store;
-    const tools = await this.#openTools();
+    const tools = await this.#openTools(db);
     await this.#serveHealth(db);
     this.#closers.push(() => this.#disconnect());
     const { ownership, claims } = await this.#joinProcesses(db);
@@ -159,7 +160,7 @@ export class Bot {
   }
 
   /** Tool folders, MCP servers, and the fetch for attachments. */
-  async #openTools(): Promise<Tools> {
+  async #openTools(db: BotDatabase): Promise<Tools> {
     const options = this.#options;
     const catalogue = new Catalogue({
       directories: options.toolDirectories ?? [],
@@ -169,7 +170,9 @@ export class Bot {
     });
     this.#closers.push(() => catalogue.close());
     await this.#unlessClosed(catalogue.load());
+    const logins = options.loginKey === undefined ? undefined : new MemberLogins(db, options.loginKey);
     const servers = new McpServers({
+      logins,
       operatorServers: options.mcpServers ?? {},
       hosts: options.mcpHosts ?? [],
       logger: this.#agentLogger,
@@ -177,7 +180,7 @@ export class Bot {
     this.#closers.push(() => servers.close());
     const fetch = makeFetch({ allowHosts: fileHosts(options), maxBytes: MAX_FILE_BYTES, timeoutMs: FILE_TIMEOUT_MS });
     this.#closers.push(() => fetch.close());
-    return { catalogue, servers, fetch };
+    return { catalogue, servers, logins, fetch };
   }
 
   async #serveHealth(db: BotDatabase): Promise<void> {
@@ -252,6 +255,7 @@ export class Bot {
     const onGuildLeft = async (guildId: string) => {
       await queue.stopGuild(guildId);
       await schedules.removeIn({ guildId });
+      await parts.logins?.forget({ guildId });
       await deleteGuildData(store, guildId);
     };
     const listeners = new Listeners(parts, { ...catchUp, queue, onGuildLeft });

@@ -50,9 +50,23 @@ export async function runAgent(parts: BotParts, input: RunInput): Promise<void> 
   // after the summary, which costs money too
   const costLimit = await runBudget.limit();
   const place = claim.guild_id ?? claim.conversation;
-  const lease = parts.servers.lease({ place, ids: conversation.toolIds, guild: settings.mcpServers });
+  const { guild_id: guildId, user_id: userId } = claim;
+  const servers = {
+    ids: conversation.toolIds,
+    guild: settings.mcpServers,
+    member: guildId === null ? undefined : { guildId, userId },
+  };
+  const { missing: missingLogins, ids } = await parts.servers.missingLogins(servers);
+  const lease = parts.servers.lease({ place, ...servers, ids });
   const watcher = parts.options.watch?.({ id: claim.conversation, agent: parts.client.user.username });
-  const agent = createAgent(parts, input, { ...conversation, runBudget, costLimit, watcher, mcpClient: lease?.client });
+  const agent = createAgent(parts, input, {
+    ...conversation,
+    missingLogins,
+    runBudget,
+    costLimit,
+    watcher,
+    mcpClient: lease?.client,
+  });
   try {
     await agent.run(await inputFor(parts, input, conversation.model), {
       signal,
@@ -108,6 +122,8 @@ async function loadConversation(parts: BotParts, { claim, source, settings, sign
 }
 
 interface AgentParts extends Conversation {
+  /** The servers at which the user has to log in first. */
+  missingLogins: readonly string[];
   runBudget: RunBudget;
   costLimit: { maxCostUsd?: number };
   mcpClient: PocketAgentClient | undefined;
@@ -131,7 +147,13 @@ function createAgent(parts: BotParts, input: RunInput, agentParts: AgentParts): 
       name: client.user.username,
       allowImages: seesImages(model),
       messages,
-      systemPrompt: systemPrompt({ custom: options.systemPrompt, bot: client.user, guildName, summary }),
+      systemPrompt: systemPrompt({
+        custom: options.systemPrompt,
+        bot: client.user,
+        guildName,
+        summary,
+        missingLogins: agentParts.missingLogins,
+      }),
     },
     tools: catalogue.sources(toolIds),
     mcpClient,

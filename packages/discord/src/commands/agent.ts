@@ -89,7 +89,11 @@ async function unavailableTools(
   const { conversation, guildId, settings } = place;
   const profile = profileFor(place, interaction);
   const folderLines = unavailableFolderTools(parts.catalogue.states(ids), profile);
-  const lease = parts.servers.lease({ place: guildId ?? conversation, ids, guild: settings.mcpServers });
+  const member = guildId === null ? undefined : { guildId, userId: place.userId };
+  const servers = { ids, guild: settings.mcpServers, member };
+  const { missing, ids: usable } = await parts.servers.missingLogins(servers);
+  for (const name of missing) folderLines.push(`-# **${name}** needs a login: \`/login server:${name}\`.`);
+  const lease = parts.servers.lease({ place: guildId ?? conversation, ...servers, ids: usable });
   if (!lease) return folderLines;
   let serverLines: string[] = [];
   const listing = unavailableServerTools(lease.client, profile)

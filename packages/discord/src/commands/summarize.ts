@@ -1,9 +1,9 @@
 // /summarize: summarizes messages of a channel. Stores nothing.
 import { type Message, PermissionFlagsBits, SlashCommandBuilder, type SlashCommandStringOption } from 'discord.js';
+import { dateRange } from '../base/date-range.ts';
 import { oldestFirst } from '../base/message-order.ts';
 import { untrusted } from '../context/untrusted.ts';
 import { type ChatCommand, guildInstall, onlyGuilds } from './command.ts';
-import { dateRange } from './date-range.ts';
 import { answerOnce } from './single-answer.ts';
 
 const TASK =

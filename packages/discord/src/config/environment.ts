@@ -28,6 +28,7 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
     ...withoutUndefined({
       apiUrl: variables.text('DISCORD_API_URL', botRules.apiUrl),
       defaultCapability: readCapability(variables),
+      loginKey: variables.text('POCKET_DISCORD_LOGIN_KEY', botRules.loginKey),
       guilds: readIds(variables, 'POCKET_DISCORD_GUILDS'),
       directMessages: readIds(variables, 'POCKET_DISCORD_DIRECT_MESSAGES'),
       memory: variables.flag('POCKET_DISCORD_MEMORY'),

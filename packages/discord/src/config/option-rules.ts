@@ -1,4 +1,5 @@
 // The rules for the options of the bot. Environment variables are checked by the same rules under their own names.
+import { isLoginKey } from '@pocket-agent/gateway/internal/logins';
 import {
   booleanRule,
   definedKeys,
@@ -63,6 +64,11 @@ export const botRules = {
   defaultCapability: oneOf(...capabilities),
   mcpServers: true,
   mcpHosts: hosts(hostOrAny),
+  loginKey: {
+    expected: 'a string of at least 32 characters',
+    accepts: (value) => typeof value === 'string' && isLoginKey(value),
+    isSecret: true,
+  },
   guilds: ids,
   directMessages: ids,
   memory: booleanRule,

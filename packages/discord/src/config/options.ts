@@ -72,6 +72,8 @@ export interface BotOptions {
   mcpServers?: Readonly<Record<string, McpServerEntry>>;
   /** Hosts on which guild admins may add MCP servers; `*` for any. Default: none. */
   mcpHosts?: readonly string[];
+  /** Encrypts the logins of members at MCP servers: at least 32 characters, the same in all processes. Default: no logins. */
+  loginKey?: string;
   /** Ids of the guilds that the bot serves. Default: all. */
   guilds?: readonly string[];
   /** Ids of the users that the bot serves in direct messages. Default: all. */

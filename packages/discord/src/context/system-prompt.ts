@@ -7,14 +7,21 @@ interface PromptContext {
   bot: User;
   guildName: string | undefined;
   summary: string | null;
+  /** MCP servers whose tools are missing until the user logs in. */
+  missingLogins: readonly string[];
 }
 
-export function systemPrompt({ custom, bot, guildName, summary }: PromptContext): string {
+export function systemPrompt({ custom, bot, guildName, summary, missingLogins }: PromptContext): string {
   const place = guildName === undefined ? 'in direct messages' : `in the Discord server ${JSON.stringify(guildName)}`;
   return [
     custom ?? `You are ${bot.username}, a helpful assistant.`,
     `You talk to people ${place}. Each message starts with its author. Be concise and use Discord Markdown.`,
     UNTRUSTED_RULE,
+    ...(missingLogins.length > 0
+      ? [
+          `The tools of these servers are missing until the user logs in with the command /login: ${missingLogins.join(', ')}.`,
+        ]
+      : []),
     ...(summary === null ? [] : [untrusted('summary of earlier messages', {}, summary)]),
   ].join('\n\n');
 }

@@ -14,6 +14,7 @@ import type { ConversationOwnership } from '../store/ownership.ts';
 import type { Spending } from '../store/spending.ts';
 import type { Catalogue } from '../toolbox/catalogue.ts';
 import type { McpServers } from '../toolbox/mcp-servers.ts';
+import type { MemberLogins } from '../toolbox/member-logins.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { QueueNotices } from './queue-notices.ts';
 
@@ -36,6 +37,8 @@ export interface BotParts {
   readonly models: Models;
   readonly catalogue: Catalogue;
   readonly servers: McpServers;
+  /** Undefined without a key to encrypt them. */
+  readonly logins: MemberLogins | undefined;
   readonly approvals: Approvals;
   readonly runs: LiveRuns;
   readonly notices: QueueNotices;

@@ -4,6 +4,7 @@ import { askCommand } from '../commands/ask.ts';
 import type { ChatCommand } from '../commands/command.ts';
 import { costCommand } from '../commands/cost.ts';
 import { helpCommand } from '../commands/help.ts';
+import { loginCommand } from '../commands/login.ts';
 import { memoryCommand } from '../commands/memory.ts';
 import { messageApps } from '../commands/message-apps.ts';
 import { modelCommand } from '../commands/model.ts';
@@ -27,6 +28,7 @@ export const chatCommands: readonly ChatCommand[] = [
   costCommand,
   usageCommand,
   memoryCommand,
+  loginCommand,
   helpCommand,
   setupCommand,
 ];

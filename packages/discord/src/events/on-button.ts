@@ -4,6 +4,7 @@ import { claimOfApproval } from '../access/approvals.ts';
 import type { QuestionQueue } from '../answers/question-queue.ts';
 import { regenerationChain } from '../answers/question-source.ts';
 import { isMemberAllowed, NOT_ALLOWED_HERE } from '../commands/command.ts';
+import { loginForm } from '../commands/login.ts';
 import { sweep } from '../commands/sweep.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { QUEUED_TEXT } from '../conversation/queue-notices.ts';
@@ -24,6 +25,9 @@ export async function onButton(parts: BotParts, queue: QuestionQueue, interactio
     case 'deny':
       if (await parts.approvals.handleButton(interaction, { id: subject, allowed: action === 'allow' })) return;
       return answerUnknown(parts, { interaction, claim: claimOfApproval(subject) });
+    case 'login':
+      await interaction.showModal(loginForm(subject));
+      return;
     case 'sweep':
     case 'keep':
       return sweep(parts, interaction, { isSure: action === 'sweep', resetPreferences: subject === 'all' });

@@ -1,7 +1,7 @@
 // The buttons below answers and approval requests, and their custom ids.
 import { ActionRowBuilder, ButtonBuilder, ButtonStyle } from 'discord.js';
 
-export type ButtonAction = 'stop' | 'again' | 'allow' | 'deny' | 'sweep' | 'keep';
+export type ButtonAction = 'stop' | 'again' | 'allow' | 'deny' | 'sweep' | 'keep' | 'login';
 
 const styles: Record<ButtonAction, { label: string; style: ButtonStyle }> = {
   stop: { label: 'Stop', style: ButtonStyle.Secondary },
@@ -9,6 +9,7 @@ const styles: Record<ButtonAction, { label: string; style: ButtonStyle }> = {
   allow: { label: 'Allow', style: ButtonStyle.Success },
   deny: { label: 'Deny', style: ButtonStyle.Danger },
   sweep: { label: 'Delete', style: ButtonStyle.Danger },
+  login: { label: 'Paste the address', style: ButtonStyle.Primary },
   keep: { label: 'Keep', style: ButtonStyle.Secondary },
 };
 

@@ -20,6 +20,7 @@ export function help(name: string): string {
     '`/sweep` deletes this conversation after a confirmation',
     '`/skills` shows the skills of this conversation',
     "`/cost` shows today's spending, `/usage` a chart of the last days",
+    '`/login` logs you in to an MCP server of this server with your own account',
     '`/memory` shows and erases what I remember about you',
     '`/setup` is for admins: channels, roles, access profiles, models, MCP servers, budgets',
     'The Apps menu of a message can explain it, rephrase it or suggest a reply.',

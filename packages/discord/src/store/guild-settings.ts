@@ -8,6 +8,8 @@ import type { DailyBudget } from './spending.ts';
 export interface GuildServer {
   url: string;
   headers?: Record<string, string>;
+  /** Each member logs in with OAuth. The scope that is asked for; empty for the default of the server. */
+  login?: string;
 }
 
 /** What administrators of a guild have set with `/setup`. */

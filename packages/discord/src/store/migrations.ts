@@ -79,4 +79,13 @@ const schedules: Migration = {
   },
 };
 
-export const migrations: readonly Migration[] = [tables, claimIndexes, bots, conversations, schedules];
+/** Logins of members at MCP servers, encrypted. `person` is empty for what all share. */
+const logins: Migration = {
+  name: 'logins',
+  up: async (run) => {
+    await run(`create table discord_logins (person text not null, server text not null, login text not null,
+      primary key (person, server))`);
+  },
+};
+
+export const migrations: readonly Migration[] = [tables, claimIndexes, bots, conversations, schedules, logins];

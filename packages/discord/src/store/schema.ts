@@ -37,6 +37,8 @@ interface BotSchema {
   };
   /** Every bot that has used these tables. `schedules`: 1 if it has had some. */
   discord_bots: { id: string; schedules: Generated<number | null> };
+  /** Logins of members at MCP servers of guilds. */
+  discord_logins: { person: string; server: string; login: string };
   discord_processes: { id: string; host: string; pid: number; seen_at: number };
   discord_spending: { day: string; who: string; cost_usd: number; tokens: number; runs: number };
 }

@@ -5,6 +5,7 @@ import { type Logger, type McpServerEntry, PocketAgentClient } from 'pocket-agen
 import { DiscordBotError } from '../base/errors.ts';
 import type { GuildServer } from '../store/guild-settings.ts';
 import type { ToolChoice } from './catalogue.ts';
+import type { MemberAt, MemberLogins } from './member-logins.ts';
 
 const SERVER_PREFIX = 'mcp:';
 const CONNECT_MS = 10_000;
@@ -26,15 +27,36 @@ interface LeaseRequest {
   place: string;
   ids: readonly string[];
   guild: Readonly<Record<string, GuildServer>>;
+  /** Who asks. Servers with a login are connected for each member. */
+  member?: Pick<MemberAt, 'guildId' | 'userId'> | undefined;
 }
 
 interface OpenConnection {
   client: PocketAgentClient;
+  /** The member whose logins it has; empty if it has none. */
+  owner: string;
   uses: number;
   idle: NodeJS.Timeout | undefined;
 }
 
+interface LoginRequest extends Pick<MemberAt, 'guildId' | 'userId' | 'name'> {
+  server: GuildServer;
+}
+
+type LoginRequestMember = Omit<LoginRequest, 'server'>;
+
+/** A login, with the server to try it at. */
+interface ServerLogin {
+  /** The page of the login; undefined if the member is logged in. */
+  begin(): Promise<URL | undefined>;
+  /** `back`: where the page has sent the member. */
+  finish(back: URL): Promise<void>;
+  end(): Promise<void>;
+}
+
 interface McpServersOptions {
+  /** Undefined if the operator gave no key to encrypt logins. */
+  logins?: MemberLogins | undefined;
   operatorServers: ServerEntries;
   /** Allowed hosts for servers of guilds, checked at every use. */
   hosts: readonly string[];
@@ -45,11 +67,13 @@ export class McpServers {
   readonly #operatorServers: ServerEntries;
   readonly #hosts: readonly string[];
   readonly #logger: Logger;
+  readonly #logins: MemberLogins | undefined;
   /** For addresses from guild admins: reaches only allowed hosts and no internal addresses. */
   readonly #guildFetch: HttpFetch;
   readonly #open = new Map<string, OpenConnection>();
 
-  constructor({ operatorServers, hosts, logger }: McpServersOptions) {
+  constructor({ operatorServers, hosts, logger, logins }: McpServersOptions) {
+    this.#logins = logins;
     this.#operatorServers = operatorServers;
     this.#hosts = hosts;
     this.#logger = logger;
@@ -65,7 +89,8 @@ export class McpServers {
   }
 
   /** A connection to the servers among the ids; undefined if no id belongs to a server. */
-  lease({ place, ids, guild }: LeaseRequest): Lease | undefined {
+  lease({ place, ids, guild, member }: LeaseRequest): Lease | undefined {
+    let owner = '';
     const entries = ids.flatMap((id): [string, McpServerEntry][] => {
       const name = id.startsWith(SERVER_PREFIX) ? id.slice(SERVER_PREFIX.length) : '';
       // a guild cannot replace a server of the operator
@@ -73,16 +98,67 @@ export class McpServers {
       const operatorServer = ownValue(this.#operatorServers, name);
       if (operatorServer) return [[name, { connectTimeoutMs: CONNECT_MS, ...operatorServer }]];
       const isAllowed = guildServer && isOnAllowedHost(this.#hosts, new URL(guildServer.url));
-      const guildOptions = { connectTimeoutMs: GUILD_CONNECT_MS, fetch: this.#guildFetch };
-      return isAllowed ? [[name, { ...guildServer, ...guildOptions }]] : [];
+      if (!isAllowed) return [];
+      if (guildServer.login !== undefined) owner = member?.userId ?? '';
+      const entry = this.#guildEntry(guildServer, member && { ...member, name });
+      return entry ? [[name, entry]] : [];
     });
     if (entries.length === 0) return undefined;
-    const key = JSON.stringify([place, entries]);
-    const open = this.#open.get(key) ?? { client: this.#connect(entries), uses: 0, idle: undefined };
+    // a login is known by its owner; as JSON it would show tokens
+    const key = JSON.stringify([place, owner, entries.map(([name, entry]) => [name, ownValue(guild, name) ?? entry])]);
+    const open = this.#open.get(key) ?? { client: this.#connect(entries), owner, uses: 0, idle: undefined };
     this.#open.set(key, open);
     open.uses++;
     clearTimeout(open.idle);
     return { client: open.client, release: () => this.#release(key, open) };
+  }
+
+  /** Undefined if the server needs no login, or the operator does not allow it. */
+  loginOf({ server, ...member }: LoginRequest): ServerLogin | undefined {
+    const { url, login: scope } = server;
+    const isAllowed = isOnAllowedHost(this.#hosts, new URL(url));
+    if (!this.#logins || scope === undefined || !isAllowed) return undefined;
+    const login = this.#logins.of({ ...member, url, scope });
+    const check = () => this.#check(server, member);
+    const end = async () => {
+      await login.end();
+      for (const [key, open] of this.#open) if (open.owner === member.userId && open.uses === 0) this.#end(key, open);
+    };
+    return { begin: () => login.begin(check), finish: (back) => login.finish(back, check), end };
+  }
+
+  /** The chosen servers at which the member has to log in first, and the ids of the others. */
+  async missingLogins(request: Omit<LeaseRequest, 'place'>): Promise<{ missing: string[]; ids: string[] }> {
+    const { ids, guild, member } = request;
+    const logins = this.#logins;
+    const needed = Object.entries(guild).flatMap(([name, { url, login: scope }]) =>
+      member && scope !== undefined && ids.includes(SERVER_PREFIX + name) ? { ...member, name, url, scope } : [],
+    );
+    const done = await Promise.all(needed.map((server) => logins?.of(server).isDone()));
+    const missing = needed.flatMap(({ name }, index) => (done[index] ? [] : name));
+    return { missing, ids: ids.filter((id) => !missing.some((name) => id === SERVER_PREFIX + name)) };
+  }
+
+  #guildEntry(
+    { login: scope, ...server }: GuildServer,
+    member: LoginRequestMember | undefined,
+  ): McpServerEntry | undefined {
+    const options = { connectTimeoutMs: GUILD_CONNECT_MS, fetch: this.#guildFetch };
+    if (scope === undefined) return { ...server, ...options };
+    if (!this.#logins || !member) return undefined;
+    return { ...server, ...options, auth: this.#logins.of({ ...member, url: server.url, scope }).login };
+  }
+
+  /** Sends a request as the member. */
+  async #check(server: GuildServer, member: LoginRequestMember): Promise<void> {
+    const entry = this.#guildEntry(server, member);
+    if (!entry) return;
+    const client = this.#connect([[member.name, { ...entry, connectTimeoutMs: CONNECT_MS }]]);
+    try {
+      await client.request(member.name, (sdk) => sdk.listTools());
+    } finally {
+      await client.close();
+    }
   }
 
   async close(): Promise<void> {
@@ -126,11 +202,13 @@ function isOnAllowedHost(hosts: readonly string[], url: URL): boolean {
 interface ServerForm {
   url: string;
   headers: string;
+  /** `yes`, a scope, or empty. */
+  login: string;
   hosts: readonly string[];
 }
 
 /** Checks the form of a guild admin: a remote server on an allowed host, without environment variables. */
-export function parseGuildServer({ url, headers, hosts }: ServerForm): GuildServer {
+export function parseGuildServer({ url, headers, login, hosts }: ServerForm): GuildServer {
   if (httpUrlHint(url) !== undefined) {
     throw new DiscordBotError('REFUSED', 'That is not the URL of an MCP server. Example: https://example.com/mcp');
   }
@@ -152,5 +230,10 @@ export function parseGuildServer({ url, headers, hosts }: ServerForm): GuildServ
   if ([url, ...pairs.flat()].some((text) => text.includes('${'))) {
     throw new DiscordBotError('REFUSED', 'Variables are not supported here; enter the value itself.');
   }
-  return pairs.length > 0 ? { url, headers: Object.fromEntries(pairs) } : { url };
+  const typed = login.trim();
+  return {
+    url,
+    ...(pairs.length > 0 ? { headers: Object.fromEntries(pairs) } : {}),
+    ...(/^(|no)$/i.test(typed) ? {} : { login: /^yes$/i.test(typed) ? '' : typed }),
+  };
 }

@@ -37,7 +37,14 @@ export async function expectMigrated(database: Location): Promise<void> {
   expect(other).toMatchObject({ id: 'dm:2', messages: { length: 1 }, turns: ['300'] });
   await expect(execute(database, 'select * from discord_messages')).rejects.toThrow('discord_messages');
   const applied = await execute(database, "select name from pocket_migrations where store = 'discord' order by number");
-  expect(applied.map(({ name }) => name)).toEqual(['tables', 'claim-indexes', 'bots', 'conversations', 'schedules']);
+  expect(applied.map(({ name }) => name)).toEqual([
+    'tables',
+    'claim-indexes',
+    'bots',
+    'conversations',
+    'schedules',
+    'logins',
+  ]);
 }
 
 export function testMigration(newDatabase: () => Promise<Location>): void {

@@ -29,6 +29,8 @@ interface CallerLoginOptions {
   kept: KeptLogins;
   /** The name of the gateway, which the page shows. */
   gateway: string;
+  /** Tells a caller how to log in. Default: the command of the gateway. */
+  advice?: string;
 }
 
 /** A connection that a caller has asked for: to get a login page, or to finish a login. */
@@ -137,8 +139,8 @@ export class CallerLogin {
   }
 
   #needed(): PocketError {
-    const { caller, name } = this.#options;
-    const text = `Caller "${caller}" must log in to "${name}" first: pocket-agent gateway login ${name}`;
+    const { caller, name, advice } = this.#options;
+    const text = advice ?? `Caller "${caller}" must log in to "${name}" first: pocket-agent gateway login ${name}`;
     return new PocketError('MCP_AUTHORIZATION_NEEDED', text);
   }
 

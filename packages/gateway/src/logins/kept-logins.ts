@@ -7,6 +7,7 @@ import type { GatewayState } from '../callers/state.ts';
 const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
+const MIN_KEY = 32;
 
 /** Whose login it is, and where. */
 export interface LoginPlace {
@@ -56,11 +57,14 @@ function partsOf({ server }: LoginPlace): Pick<KnownLogin, 'server' | 'url'> {
   return { server: name, url };
 }
 
+/** Where logins are kept, as much of the state as they need. */
+export type LoginState = Pick<GatewayState, 'login' | 'saveLogin'>;
+
 export class KeptLogins {
-  readonly #state: GatewayState;
+  readonly #state: LoginState;
   readonly #key: Buffer;
 
-  constructor(state: GatewayState, key: string) {
+  constructor(state: LoginState, key: string) {
     this.#state = state;
     this.#key = createHash('sha256').update(key).digest();
   }
@@ -112,4 +116,8 @@ export class KeptLogins {
 /** A login that is copied to another row cannot be read there. */
 function ownerOf({ caller, server }: LoginPlace): Buffer {
   return Buffer.from(JSON.stringify([caller, server]));
+}
+
+export function isLoginKey(key: string): boolean {
+  return key.length >= MIN_KEY;
 }

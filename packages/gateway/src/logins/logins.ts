@@ -11,11 +11,10 @@ import {
 import { expandVariables } from 'pocket-agent/internal';
 import type { GatewayState } from '../callers/state.ts';
 import { CallerLogin, type ServerLogin } from './caller-login.ts';
-import { KeptLogins } from './kept-logins.ts';
+import { isLoginKey, KeptLogins } from './kept-logins.ts';
 
 /** More than the callers that are active at a time; a login that is dropped is read again. */
 const MAX_LOGINS = 10_000;
-const MIN_KEY = 32;
 
 const loginRule: OptionRule = {
   expected: 'true, or an object such as { "scope": "read" }',
@@ -96,6 +95,6 @@ function isLoopback(text: string): boolean {
 }
 
 export function checkLoginKey(key: string): void {
-  if (key.length >= MIN_KEY) return;
-  throw configError(`loginKey (the command: POCKET_AGENT_GATEWAY_LOGIN_KEY) must have at least ${MIN_KEY} characters.`);
+  if (isLoginKey(key)) return;
+  throw configError('loginKey (the command: POCKET_AGENT_GATEWAY_LOGIN_KEY) must have at least 32 characters.');
 }

@@ -25,7 +25,7 @@ const packages: Record<string, readonly string[]> = {
   cli: ['kit', 'http', 'store', 'pocket-agent', 'runs', 'a2a', 'code-mode', 'tool-folder', 'gateway', 'studio'],
   mattermost: ['kit', 'http', 'store', 'pocket-agent', 'runs', 'tool-folder', 'studio'],
   agent3: ['kit', 'http', 'store', 'a2a'],
-  discord: ['kit', 'http', 'store', 'pocket-agent', 'runs', 'tool-folder', 'studio'],
+  discord: ['kit', 'http', 'store', 'pocket-agent', 'runs', 'gateway', 'tool-folder', 'studio'],
 };
 
 /** Folders of the library: each may import those before it. */

@@ -16,7 +16,9 @@ export async function settingsText({ models: allModels, options }: BotParts, sho
   const deleted = new Set([...models.filter((name) => !allModels.has(name)), ...(await deletedIds(shown))]);
   const labelled = (item: string, label: string) => (deleted.has(item) ? `${label} (deleted)` : label);
   const byRole = Object.entries(profiles).map(([role, name]) => `${labelled(role, `<@&${role}>`)} ${name}`);
-  const servers = Object.entries(mcpServers).map(([name, { url }]) => `${name} (${new URL(url).host})`);
+  const servers = Object.entries(mcpServers).map(
+    ([name, { url, login }]) => `${name} (${new URL(url).host}${login === undefined ? '' : ', each member logs in'})`,
+  );
   const dollars = (value: number | undefined) => (value === undefined ? 'no limit' : `$${value.toFixed(2)}`);
   const hasBudget = budget.guildUsd !== undefined || budget.userUsd !== undefined;
   return [

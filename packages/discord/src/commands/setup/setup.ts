@@ -18,9 +18,11 @@ export const setupCommand: ChatCommand = {
     if (guildId === null) return 'This command works only in servers.';
     // a server can show the command to anyone; changes still need the permission
     if (!interaction.memberPermissions?.has(PermissionFlagsBits.ManageGuild)) return ADMINS_ONLY;
+    const removed = interaction.options.getSubcommand() === 'mcp-remove' && interaction.options.getString('name', true);
     const settings = await parts.settings.change(guildId, (current) =>
       changeSettings(current, { options: interaction.options, models: parts.models }),
     );
+    if (removed) await parts.logins?.forget({ guildId, name: removed });
     return settingsText(parts, { guild: interaction.guild, settings });
   },
   modal(interaction) {
@@ -30,7 +32,7 @@ export const setupCommand: ChatCommand = {
         new TextInputBuilder()
           .setCustomId(id)
           .setStyle(style)
-          .setRequired(id !== 'headers'),
+          .setRequired(id === 'name' || id === 'url'),
       );
     return new ModalBuilder()
       .setCustomId(MCP_FORM)
@@ -39,6 +41,7 @@ export const setupCommand: ChatCommand = {
         field('name', 'Short name', TextInputStyle.Short),
         field('url', 'URL', TextInputStyle.Short),
         field('headers', 'Headers, one per line', TextInputStyle.Paragraph),
+        field('login', 'OAuth login of members: yes, or a scope', TextInputStyle.Short),
       );
   },
   async submit(parts, interaction) {
@@ -52,8 +55,11 @@ export const setupCommand: ChatCommand = {
     const server = parseGuildServer({
       url: fields.getTextInputValue('url').trim(),
       headers: fields.getTextInputValue('headers'),
+      login: fields.getTextInputValue('login'),
       hosts: parts.options.mcpHosts ?? [],
     });
+    if (server.login !== undefined && !parts.logins)
+      return 'The operator of this bot has not set up logins (POCKET_DISCORD_LOGIN_KEY). Nothing was changed.';
     const settings = await parts.settings.change(guildId, ({ mcpServers }) => {
       mcpServers[name] = server;
     });

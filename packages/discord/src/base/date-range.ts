@@ -1,6 +1,6 @@
 // Converts typed dates to a range of message ids.
 import { SnowflakeUtil } from 'discord.js';
-import { DiscordBotError } from '../base/errors.ts';
+import { DiscordBotError } from './errors.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
