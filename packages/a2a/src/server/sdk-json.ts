@@ -84,7 +84,7 @@ export function callOf(context: ServerCallContext): Call {
   return { ...(context.state.get(CALL) as Call), tenant: context.tenant ?? '' };
 }
 
-function fromSdkTask(sdkTask: SdkTask): Task {
+export function fromSdkTask(sdkTask: SdkTask): Task {
   const task = SdkTask.toJSON(sdkTask) as TaskJson;
   const state = stateFromJson(task.status.state) ?? 'working';
   return { ...task, status: { ...task.status, state } };
