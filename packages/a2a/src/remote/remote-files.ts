@@ -31,7 +31,10 @@ export async function readFiles(folder: string, paths: readonly string[]): Promi
 }
 
 /** Saves a file of an answer; never replaces one. Returns its name in the folder. */
-export async function saveFile(folder: string, { raw = '', filename }: Part): Promise<string> {
+export async function saveFile(
+  folder: string,
+  { raw = '', filename }: Pick<Part, 'raw' | 'filename'>,
+): Promise<string> {
   await mkdir(folder, { recursive: true });
   const root = await realpath(folder);
   const name = safeName(filename);

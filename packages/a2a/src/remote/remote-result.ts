@@ -53,16 +53,17 @@ async function withSavedFiles(parts: readonly Part[], folder: string): Promise<P
   const shown: Part[] = [];
   let count = 0;
   for (const part of parts) {
-    const { raw, mediaType = '', filename } = part;
-    if (raw === undefined) {
-      shown.push(part);
-      continue;
-    }
-    const isShown = mediaType.startsWith('image/') || fileText(raw, mediaType) !== undefined;
+    const { text, mediaType = '', filename } = part;
+    // text with a name is a file, too
+    const raw = part.raw ?? (filename && text !== undefined ? Buffer.from(text).toString('base64') : undefined);
+    const isShown = raw === undefined || mediaType.startsWith('image/') || fileText(raw, mediaType) !== undefined;
     if (isShown) shown.push(part);
+    if (raw === undefined) continue;
     const bytes = Buffer.byteLength(raw, 'base64');
     const isTooMuch = bytes > MAX_FILE_BYTES || ++count > MAX_FILES;
-    const saved = isTooMuch ? 'too large or too many to be saved' : `saved as ${await saveFile(folder, part)}`;
+    const saved = isTooMuch
+      ? 'too large or too many to be saved'
+      : `saved as ${await saveFile(folder, { raw, filename })}`;
     shown.push({ text: `(${[filename, mediaType, `${bytes} bytes`].filter(Boolean).join(', ')}: ${saved})` });
   }
   return shown;

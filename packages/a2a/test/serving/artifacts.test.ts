@@ -264,8 +264,10 @@ test('remoteAgent saves files of an answer, in chunks or whole, without replacin
 
 test('a file that a served agent sends arrives in the folder of the agent that called it', async () => {
   const at = folder();
-  const { url } = await world.serve(sender([{ name: 'q3.pdf', bytes: PDF, mediaType: 'application/pdf' }]));
+  const text = { name: 'notes.txt', text: 'as discussed' };
+  const { url } = await world.serve(sender([{ name: 'q3.pdf', bytes: PDF, mediaType: 'application/pdf' }, text]));
   const result = await delegate(url, { arguments: { message: 'The report, please' }, folder: at });
   expect(readFileSync(join(at, 'q3.pdf'))).toEqual(PDF);
+  expect(readFileSync(join(at, 'notes.txt'), 'utf8')).toBe('as discussed');
   expect(result).toContain('It is attached.');
 });
