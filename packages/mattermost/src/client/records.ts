@@ -167,7 +167,11 @@ export interface ScheduledPostRecord {
   props?: Maybe<Record<string, unknown>>;
   file_ids?: Maybe<string[]>;
   priority?: Maybe<Record<string, unknown>>;
+  type?: Maybe<string>;
   scheduled_at?: Maybe<number>;
+  /** Empty, or `weekly`, with the time zone of `scheduled_at` (Mattermost of 2026). */
+  repeat_type?: Maybe<string>;
+  repeat_timezone?: Maybe<string>;
   /** Why it could not be posted. */
   error_code?: Maybe<string>;
 }

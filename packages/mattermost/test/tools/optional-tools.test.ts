@@ -153,6 +153,16 @@ test('scheduled messages: create, list, change, delete', async () => {
   expect(unknown.text).toContain('no scheduled message');
 });
 
+test('a scheduled message that repeats still does after a change', async () => {
+  const request = { channel_id: channelId('town-square'), message: 'Stand-up!', time: SOON };
+  const { id } = await ask('schedule_message', request);
+  const stored = fake.world.scheduledPosts.get(id);
+  Object.assign(stored ?? {}, { repeat_type: 'weekly', repeat_timezone: 'Europe/Berlin' });
+  const changed = await ask('update_scheduled_message', { scheduled_id: id, message: 'Stand-up at 9' });
+  expect(changed).toMatchObject({ message: 'Stand-up at 9', repeats: 'weekly' });
+  expect(stored).toMatchObject({ repeat_type: 'weekly', repeat_timezone: 'Europe/Berlin' });
+});
+
 test('user groups: list, search, members', async () => {
   const { groups } = await ask('list_user_groups');
   expect(groups.map(({ name }: { name: string }) => name)).toEqual(['designers', 'developers']);

@@ -15,7 +15,7 @@ const REMINDERS = { what: 'reminders', version: '7.2' };
 const SCHEDULED = { what: 'scheduled messages', version: '10.3', license: 'a Professional license' };
 const MAX_SHOWN = 1000;
 
-const scheduled = record('id', 'time', 'channel', 'channel_id', 'root_id', 'message', 'error');
+const scheduled = record('id', 'time', 'repeats', 'channel', 'channel_id', 'root_id', 'message', 'error');
 
 export const scheduleTools = [
   defineTool({
@@ -112,9 +112,9 @@ export const scheduleTools = [
     output: scheduled,
     async run({ scheduled_id, message, time }, context) {
       const found = await findScheduled(context, scheduled_id);
-      const { id, channel_id, user_id, root_id, file_ids, props, priority } = found;
+      const { id, channel_id, user_id, root_id, type, file_ids, props, priority, repeat_type, repeat_timezone } = found;
       const body = {
-        ...{ id, channel_id, user_id, root_id, file_ids, props, priority },
+        ...{ id, channel_id, user_id, root_id, type, file_ids, props, priority, repeat_type, repeat_timezone },
         message: message ?? found.message,
         scheduled_at: time === undefined ? found.scheduled_at : toMilliseconds(time),
       };
@@ -168,10 +168,10 @@ async function findScheduled(context: ToolContext, id: string): Promise<Schedule
 }
 
 async function presentScheduled({ names }: ToolContext, post: ScheduledPostRecord): Promise<Compact> {
-  const { id, channel_id, root_id, error_code } = post;
+  const { id, channel_id, root_id, error_code, repeat_type: repeats } = post;
   const channel = (await names.labels([channel_id])).get(channel_id ?? '');
   return {
-    ...omitEmpty({ id, time: isoTime(post.scheduled_at), channel, channel_id, root_id }),
+    ...omitEmpty({ id, time: isoTime(post.scheduled_at), repeats, channel, channel_id, root_id }),
     message: truncateText(post.message ?? '', MAX_SHOWN),
     ...omitEmpty({ error: error_code, files: post.file_ids }),
   };

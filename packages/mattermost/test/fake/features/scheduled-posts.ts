@@ -46,7 +46,6 @@ function create(call: Call): ScheduledPost {
   const body = call.fields('schedule_post');
   const channel_id = text(body, 'channel_id');
   checkChannel(call, channel_id);
-  const { message, file_ids, scheduled_at } = contentOf(body);
   const now = world.now();
   const post: ScheduledPost = {
     id: world.newId(),
@@ -55,10 +54,8 @@ function create(call: Call): ScheduledPost {
     user_id: user.id,
     channel_id,
     root_id: text(body, 'root_id'),
-    message,
     props: {},
-    file_ids,
-    scheduled_at,
+    ...contentOf(body),
     processed_at: 0,
     error_code: '',
   };
@@ -66,12 +63,15 @@ function create(call: Call): ScheduledPost {
   return post;
 }
 
-function contentOf(body: Fields): Pick<ScheduledPost, 'message' | 'file_ids' | 'scheduled_at'> {
+type Content = Pick<ScheduledPost, 'message' | 'file_ids' | 'scheduled_at' | 'repeat_type' | 'repeat_timezone'>;
+
+function contentOf(body: Fields): Content {
   const message = text(body, 'message');
   const file_ids = texts(body, 'file_ids') ?? [];
   const scheduled_at = number(body, 'scheduled_at') ?? 0;
   checkPost(message, file_ids, scheduled_at);
-  return { message, file_ids, scheduled_at };
+  const repeat = { repeat_type: text(body, 'repeat_type'), repeat_timezone: text(body, 'repeat_timezone') };
+  return { message, file_ids, scheduled_at, ...repeat };
 }
 
 function own(call: Call, task: 'update' | 'delete'): ScheduledPost {

@@ -91,8 +91,9 @@ const exceptions: (Omit<Exception, 'template' | 'name'> & { template: RegExp; na
     method: 'PUT',
     template: /\/posts\/schedule\/\{scheduled_post_id\}$/,
     what: 'body',
-    names: /^(root_id|file_ids|props|priority)$/,
-    because: 'the server replaces the whole post; only the schema ScheduledPost names these fields',
+    names: /^(root_id|type|file_ids|props|priority|repeat_type|repeat_timezone)$/,
+    because:
+      'the server replaces the whole post; only the schema ScheduledPost names these fields, recent ones nothing',
   },
   {
     method: 'ANY',

@@ -184,6 +184,9 @@ export interface ScheduledPost {
   props: Record<string, unknown>;
   file_ids: string[];
   scheduled_at: number;
+  /** Empty, or `weekly` (recent versions). */
+  repeat_type: string;
+  repeat_timezone: string;
   processed_at: number;
   error_code: string;
 }
