@@ -332,7 +332,9 @@ test('the bot also works on discord-digital-twin, an independent implementation'
   }
   const channel = twin.channel((await twin.prisma.channel.findFirst())?.id ?? '');
   const theirAnn = channel.user((await twin.getFirstNonBotUserId()) ?? '');
-  const theirs = (end: string) => channel.waitForMessage({ predicate: ({ content }) => content.endsWith(end) });
+  const timeout = 5_000 * Number(process.env.TEST_PATIENCE);
+  const theirs = (end: string) =>
+    channel.waitForMessage({ timeout, predicate: ({ content }) => content.endsWith(end) });
   const ours = (end: string) => discord.waitForBotMessage('general', ({ content }) => content.endsWith(end));
 
   const ann = discord.user('ann');
