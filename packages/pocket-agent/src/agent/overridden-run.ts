@@ -36,18 +36,19 @@ export class OverriddenRun<Answer> {
 
   /** What `run` of the agent is for its callers. */
   get queued(): Run<Answer> {
-    return this.isOverridden ? (input, options) => this.#enter(input, options) : this.#baseRun;
+    const run = this.#run; // one that replaces it may call it
+    return this.isOverridden ? (input, options) => this.#enter(run, input, options) : run;
   }
 
   replace(run: Run<Answer>): void {
     this.#run = run;
   }
 
-  async #enter(input: string | UserInput, options: RunOptions = {}): Promise<Answer> {
+  async #enter(run: Run<Answer>, input: string | UserInput, options: RunOptions = {}): Promise<Answer> {
     runOptions.checkSpelling(options);
     // `output` is for the overridden run to pass on
     return this.#queue.enter({ options, announcedInput: textOfInput(input), returns: 'text' }, ({ signal }) =>
-      abortableAfter(Promise.resolve(this.#run.call(this.#agent, input, options)), signal, SETTLE_MS),
+      abortableAfter(Promise.resolve(run.call(this.#agent, input, options)), signal, SETTLE_MS),
     );
   }
 }

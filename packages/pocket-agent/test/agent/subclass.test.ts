@@ -110,6 +110,15 @@ describe('an agent that overrides run()', () => {
     expect(await agent.run('Hi')).toBe('stop');
     expect(events.types()).toContain('run_finished');
   });
+
+  test('may be assigned a function that calls the run it replaces, and then that run again', async () => {
+    const agent = new Polite({ agentConfig: agentConfig() });
+    const { run } = agent;
+    agent.run = async (input: string) => `Indeed. ${await run(input)}`;
+    expect(await agent.run('Hi')).toBe('Indeed. Well: One.');
+    agent.run = run;
+    expect(await agent.run('Hi')).toBe('Well: Two.');
+  });
 });
 
 describe('mcpClient', () => {
