@@ -195,7 +195,7 @@ function parseObject(text: string): Record<string, unknown> {
     value = JSON.parse(text);
   } catch {
     const fault = jsonFault(text);
-    throw wrongArguments(`column ${fault?.column}: ${fault?.problem}`);
+    throw wrongArguments(`line ${fault?.line}, column ${fault?.column}: ${fault?.problem}`);
   }
   if (isRecord(value)) return value;
   throw wrongArguments('they must be a JSON object');

@@ -9,7 +9,7 @@ import { loadSources } from '../setup/tool-sources.ts';
 import { answerText, failedChecks } from './checks.ts';
 import type { EvalCase } from './eval-file.ts';
 import { grade } from './grader.ts';
-import type { Variant } from './variants.ts';
+import type { ModuleVariant, RequestedVariant, Variant } from './variants.ts';
 
 /** One run of a case. */
 export interface CaseRun {
@@ -42,12 +42,11 @@ export async function runCase(
   { repeat, ...evalCase }: EvalCase & { repeat: number },
   options: CaseOptions,
 ): Promise<CaseRun> {
-  const agents = await openAgents(variant, evalCase, options);
-  try {
-    return await runWith(agents[0], { variant, repeat, evalCase }, options);
-  } finally {
-    for (const agent of agents) await agent.close();
-  }
+  const planned = { variant, repeat, evalCase };
+  await using agent = await ('make' in variant ? madeBy(variant) : agentFor(variant, evalCase, options));
+  if (!('make' in variant) || variant.model === undefined) return await runWith(agent, planned, options);
+  await using fork = agent.fork({ llmModel: variant.model });
+  return await runWith(fork, planned, options);
 }
 
 interface PlannedCase {
@@ -83,29 +82,27 @@ async function runWith(
   return { ...run, passed: all.length === 0, failures: all, answer, ...(graded ? { grading: graded.usage } : {}) };
 }
 
-/** The agent of the run, and the one that it is a fork of. */
-async function openAgents(
-  variant: Variant,
+async function madeBy({ name, make }: ModuleVariant): Promise<PocketAgent<unknown>> {
+  const made = await make();
+  if (typeof made?.run === 'function') return made;
+  throw new PocketError('CONFIG_INVALID', `The function for the agent ${name} does not return an agent.`);
+}
+
+async function agentFor(
+  variant: RequestedVariant,
   evalCase: EvalCase,
   { logger, signal, tell, approve }: CaseOptions,
-): Promise<[PocketAgent<unknown>, ...PocketAgent<unknown>[]]> {
-  if ('make' in variant) {
-    const made = await variant.make();
-    if (typeof made?.run !== 'function')
-      throw new PocketError('CONFIG_INVALID', `The function for the agent ${variant.name} does not return an agent.`);
-    return variant.model === undefined ? [made] : [made.fork({ llmModel: variant.model }), made];
-  }
+): Promise<PocketAgent<unknown>> {
   const request = limitedRequest(variant.request, evalCase);
   const { sources, problems, warnings } = await loadSources(request, { logger, signal });
   for (const line of [...problems, ...warnings]) tell(line);
-  const agent = makeAgent(request, {
+  return makeAgent(request, {
     model: variant.model,
     sources,
     ...(evalCase.files.length > 0 ? { allowImages: true } : {}),
     ...(approve ? { approver: { approve, elicit: undefined, answersServers: true } } : {}),
     logger,
   });
-  return [agent];
 }
 
 /** The limits of the case stop a run that exceeds them. */

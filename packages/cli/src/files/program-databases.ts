@@ -9,20 +9,22 @@ const TABLE = 'pocket_conversations';
 
 export async function programDatabases(): Promise<string[]> {
   const entries = await readdir('.', { withFileTypes: true }).catch(() => []); // without a readable folder there is nothing to find
-  const names = entries
-    .filter((entry) => entry.isFile() && /\.(?:sqlite3?|db)$/i.test(entry.name))
-    .map(({ name }) => name);
-  const found = names
+  const files = new Set(entries.filter((entry) => entry.isFile()).map(({ name }) => name));
+  const found = [...files]
+    .filter((name) => /\.(?:sqlite3?|db)$/i.test(name))
     .sort()
     .slice(0, MAX_FILES)
-    .map(async (name) => ((await hasConversations(name)) ? [name] : []));
+    .map(async (name) => ((await hasConversations(name, files)) ? [name] : []));
   return (await Promise.all(found)).flat();
 }
 
 /** The tables of a database that is in use may be only in the file beside it. */
-async function hasConversations(file: string): Promise<boolean> {
+async function hasConversations(file: string, files: ReadonlySet<string>): Promise<boolean> {
   const beginning = await beginningOf(file);
-  return beginning.startsWith(SQLITE) && (beginning + (await beginningOf(`${file}-wal`))).includes(TABLE);
+  if (!beginning.startsWith(SQLITE)) return false;
+  const log = `${file}-wal`;
+  // a pipe of that name would never end
+  return (files.has(log) ? beginning + (await beginningOf(log)) : beginning).includes(TABLE);
 }
 
 /** Empty if the file cannot be read. */

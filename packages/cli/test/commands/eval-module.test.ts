@@ -72,6 +72,20 @@ test('grades with its own model if the case names none', async () => {
   expect(await withModule(shop, '{ graded: { question: Is it a city? } }')).toMatchObject({ code: 0, stderr: '' });
 });
 
+test('is closed after its run, also if it cannot be asked with another model', async () => {
+  const closing = "{ close: async () => void process.stderr.write('closed\\n') }";
+  const shop = `shop: () => {
+    const made = (${script("'One'")})();
+    made.closeTogether(${closing});
+    made.fork = () => { throw new Error('no other model'); };
+    return made;
+  }`;
+  expect((await withModule(shop, '{ contains: One }')).stderr).toBe('closed\n');
+  const { stderr } = await withModule(shop, '{ contains: One }', '-m', 'openai-compatible/x');
+  expect(stderr).toContain('no other model');
+  expect(stderr).toContain('closed');
+});
+
 test('refuses options that it does not have, and modules without agents', async () => {
   const shop = `shop: ${script("'One'")}`;
   const prompt = await folder.file('prompt.txt', 'Be short.');

@@ -1,4 +1,5 @@
 // Sessions: saved conversations of the command, and the session files of earlier versions.
+import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openConversations } from '@pocket-agent/store';
@@ -100,6 +101,14 @@ describe('the conversations of a program', () => {
     await using _open = await openConversations(join(cwd, "it's $(id).sqlite"));
     const quoted = "'it'\\''s $(id).sqlite'";
     expect((await folder.command(['sessions'], { cwd })).stderr).toContain(`--conversations ${quoted}\n`);
+  });
+
+  test('are looked for without waiting for pipes with the names of database files', async () => {
+    const cwd = join(folder.path, 'pipes');
+    await mkdir(cwd);
+    await writeFile(join(cwd, 'shop.sqlite'), 'SQLite format 3\0');
+    execFileSync('mkfifo', [join(cwd, 'shop.sqlite-wal'), join(cwd, 'other.sqlite')]);
+    expect((await folder.command(['sessions'], { cwd })).code).toBe(0);
   });
 
   test('are found while the program has the database open', async () => {

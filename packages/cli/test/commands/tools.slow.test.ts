@@ -368,7 +368,10 @@ describe('pocket-agent call', () => {
   test.each([
     [['onee', 'echo'], '"onee". Did you mean "one"? Available: builtin, one, two. For a tool folder, add --tools'],
     [['one', 'ecko'], 'There is no tool "ecko". Did you mean "echo"?'],
-    [['one', 'echo', '{"text":'], 'Invalid arguments: '],
+    [
+      ['one', 'echo', '{\n "text":'],
+      'Invalid arguments: line 2, column 9: found the end of the text; expected a value.',
+    ],
     [['one', 'echo', 'txet=hi'], 'tool "echo" has no argument "txet". Did you mean "text"?'],
     [['one', 'echo', 'text'], '"text" is neither a JSON object nor key=value'],
   ])('wrong usage is explained: %j', async (args, message) => {

@@ -53,8 +53,9 @@ export async function removeLogins(
 }
 
 function partsOf({ server }: LoginPlace): Pick<KnownLogin, 'server' | 'url'> {
-  const [name = '', url = ''] = server.replace(PAGE, '').split(' ');
-  return { server: name, url };
+  const place = server.startsWith(PAGE) ? server.slice(PAGE.length) : server;
+  const end = place.indexOf(' '); // a name has no spaces
+  return { server: place.slice(0, end), url: place.slice(end + 1) };
 }
 
 /** Where logins are kept, as much of the state as they need. */

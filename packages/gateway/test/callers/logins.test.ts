@@ -274,6 +274,10 @@ describe('a server with logins', () => {
     await logIn(ann);
     await ask(bob, '/crm', {});
     expect(await loginsIn(state)).toEqual([{ caller: 'ann', server: 'crm', url: host.url }]);
+    const url = 'http://127.0.0.1/page:1';
+    await state.saveLogin({ caller: 'bob', server: `files ${url}` }, 'encrypted');
+    expect(await loginsIn(state)).toContainEqual({ caller: 'bob', server: 'files', url });
+    expect(await removeLogins(state, { caller: 'bob', server: 'files' })).toBe(true);
     expect(await removeLogins(state, { caller: 'ann', server: 'other' })).toBe(false);
     expect(await removeLogins(state, { caller: 'ann', server: 'crm' })).toBe(true);
     expect(await ask(ann, '')).toMatchObject({ servers: [{ loggedIn: false }] });

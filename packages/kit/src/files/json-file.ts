@@ -5,7 +5,7 @@ import { fileSystem } from '../base/lazy-node.ts';
 import { printable } from '../base/printable.ts';
 
 /** The last token is empty. A string may lack its end. */
-const TOKENS = /[ \t\r\n]*([{}[\]:,]|"(?:[^"\\\r\n]|\\.)*"?|[^\s{}[\]:,"]+|[\s\S]|$)/gy;
+const TOKENS = /[ \t\r\n]*([{}[\]:,]|"[^"\\\r\n]*(?:\\.[^"\\\r\n]*)*"?|[^\s{}[\]:,"]+|[\s\S]|$)/gy;
 const MAX_SHOWN = 20;
 
 const VALUE = 'a value';
