@@ -9,10 +9,11 @@ import { eventOf, isEnd, type Question, type QuestionAnswer, type RunEvent } fro
 import { inTransaction, type RunStore, unknownRun, write } from './journal/journal.ts';
 import type { LiveEvents } from './journal/live-events.ts';
 import {
+  checkAge,
   checkFilter,
   checkId,
   checkListOptions,
-  checkNotNegative,
+  checkNumber,
   checkSchedule,
   checkScheduleList,
   jsonOf,
@@ -131,7 +132,7 @@ export class Runs {
     { after = 0, signal = neverAborted(), onEvent }: EventsOptions = {},
   ): AsyncGenerator<RunEvent, void> {
     checkId('a run', id);
-    checkNotNegative('after', after);
+    checkNumber('after', after);
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     const unfollow = onEvent && this.#parts.live.follow(id, onEvent);
     try {
@@ -227,7 +228,7 @@ export class Runs {
 
   /** Deletes runs that have been over for this long, with their journals, and returns their number. */
   async purge(olderThanMs: number): Promise<number> {
-    checkNotNegative('The age in milliseconds', olderThanMs);
+    checkAge('The age in milliseconds', olderThanMs);
     const before = Date.now() - olderThanMs;
     const { numDeletedRows } = await this.#store.db
       .deleteFrom('pocket_runs')

@@ -305,8 +305,10 @@ export function testRuns(newUrl: () => Promise<string>): void {
       const calls = [runs.get(id), runs.result(id), runs.cancel(id), eventsOf(runs, id), runs.answer(id, 'allow')];
       for (const call of calls) await expect(call).rejects.toThrow('must be a string of 1 to 512 characters');
     }
-    await expect(runs.purge(Number.NaN)).rejects.toThrow('must be a number, 0 or more');
-    await expect(eventsOf(runs, 'r', -1)).rejects.toThrow('must be a number, 0 or more');
+    for (const number of [-1, 0.5, Number.NaN, 1e99]) {
+      await expect(runs.purge(number)).rejects.toThrow('must be a whole number from 0 to');
+      await expect(eventsOf(runs, 'r', number)).rejects.toThrow('must be a whole number from 0 to');
+    }
     await expect(runs.list({ prefix: 'a\0b' })).rejects.toThrow('without NUL');
     expect((await runs.list()).runs).toEqual([]);
     await runs.close();

@@ -107,6 +107,8 @@ export interface QuestionFilter {
 
 const MAX_ID_LENGTH = 512;
 const MAX_PAGE = 1_000;
+/** The largest integer of PostgreSQL. */
+const MAX_NUMBER = 2 ** 31 - 1;
 /** A thousand years. */
 const MAX_MS = 1_000 * 365 * 86_400_000;
 const statuses = ['queued', 'running', 'waiting', 'finished', 'failed', 'cancelled'];
@@ -213,9 +215,18 @@ export function checkId(what: string, value: string): void {
   checkValue(`The id of ${what}`, value, id);
 }
 
-export function checkNotNegative(name: string, value: number): void {
-  const accepts = (given: unknown) => typeof given === 'number' && given >= 0;
-  checkValue(name, value, { expected: 'a number, 0 or more', accepts });
+/** The number of an event. */
+export function checkNumber(name: string, value: number): void {
+  checkValue(name, value, wholeUpTo(MAX_NUMBER));
+}
+
+export function checkAge(name: string, value: number): void {
+  checkValue(name, value, wholeUpTo(MAX_MS));
+}
+
+function wholeUpTo(max: number): OptionRule {
+  const accepts = (value: unknown) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max;
+  return { expected: `a whole number from 0 to ${max}`, accepts };
 }
 
 function check<Options extends object>(rules: OptionSet<Options>, options: Options): void {

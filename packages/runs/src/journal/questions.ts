@@ -127,7 +127,7 @@ export class Questions {
       call_id,
       about: JSON.stringify(about),
       asked_at: Date.now(),
-      expires_at: this.#expireAfterMs === undefined ? null : Date.now() + this.#expireAfterMs,
+      expires_at: this.#expireAfterMs === undefined ? null : Date.now() + Math.ceil(this.#expireAfterMs),
       status: 'open',
       answer: null,
     };
