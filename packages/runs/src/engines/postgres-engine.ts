@@ -4,7 +4,7 @@ import { BatchQueue, configError, sha256 } from '@pocket-agent/kit';
 import { sql } from 'kysely';
 import type { Job, PgBoss } from 'pg-boss';
 import { hasToWait } from '../journal/conversations.ts';
-import { type Database, inTransaction, type QueuedRun, queueing } from '../journal/journal.ts';
+import { type Database, inTransaction, type QueuedRun, requeue } from '../journal/journal.ts';
 import type { RunTable } from '../journal/schema.ts';
 import type { Engine } from './engine.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
@@ -152,10 +152,10 @@ export class PostgresEngine implements Engine {
   }
 
   async #claim(job: ClaimedJob): Promise<RunTable | undefined> {
-    const { db } = this.#worker.options.store;
+    const { store } = this.#worker.options;
     const alone = await this.#claims.add(job);
     if (alone) return alone;
-    return inTransaction(db, async (transaction) => {
+    return inTransaction(store.db, async (transaction) => {
       // two runs of a conversation must not begin at the same time
       await sql`select pg_advisory_xact_lock(hashtextextended(conversation, 0)) from pocket_runs
         where id = ${job.run} and conversation is not null`.execute(transaction);
@@ -164,26 +164,10 @@ export class PostgresEngine implements Engine {
         .where('conversation', 'is not', null)
         .where(({ not }) => not(hasToWait))
         .executeTakeFirst();
-      if (!row) await this.#takeOver(transaction, job);
+      // the job came again, so the process that had it died, or was suspended: then it is too late when it resumes
+      if (!row) await requeue(store, transaction, { id: job.run, status: 'running', holder: job.id });
       return row;
     });
-  }
-
-  /** The job came again, so the process that had it died, or was suspended. With another job, that process is too late if it resumes. */
-  async #takeOver(db: Database, { id, run }: ClaimedJob): Promise<void> {
-    const queued = queueing();
-    const rows = await db
-      .updateTable('pocket_runs')
-      .set(queued)
-      .where('id', '=', run)
-      .where('holder', '=', id)
-      .where('status', '=', 'running')
-      .returning(['id', 'agent', 'caller'])
-      .execute();
-    await this.queued(
-      db,
-      rows.map((row) => ({ ...row, ...queued })),
-    );
   }
 
   #queueOf(agent: string): Promise<string> {
@@ -215,19 +199,13 @@ async function claimTogether(db: Database, jobs: readonly ClaimedJob[]): Promise
 
 /** Only the job that the run was queued with last gets it, once. */
 function claimOf(db: Database, jobs: readonly ClaimedJob[]) {
+  const runs = jobs.map(({ run }) => run);
+  const holders = jobs.map(({ id }) => id);
   return db
     .updateTable('pocket_runs')
     .set({ status: 'running', attempts: sql<number>`attempts + 1` })
-    .where(
-      'id',
-      'in',
-      jobs.map(({ run }) => run),
-    )
-    .where(
-      'holder',
-      'in',
-      jobs.map(({ id }) => id),
-    )
+    .where('id', 'in', runs)
+    .where('holder', 'in', holders)
     .where('status', '=', 'queued')
     .returningAll();
 }

@@ -5,7 +5,7 @@ import type { PocketAgent } from 'pocket-agent';
 import type { Changes } from '../journal/changes.ts';
 import { queueNext } from '../journal/conversations.ts';
 import { HeldWrites } from '../journal/held-writes.ts';
-import { inTransaction, queueing, type RunStore, write } from '../journal/journal.ts';
+import { inTransaction, queueing, type RunStore, requeue, write } from '../journal/journal.ts';
 import type { LiveEvents } from '../journal/live-events.ts';
 import { closeQuestions, type Questions } from '../journal/questions.ts';
 import type { Schedules } from '../journal/schedules.ts';
@@ -26,6 +26,12 @@ export interface WorkerOptions {
   maxParallelRuns: number;
   maxParallelRunsPerCaller: number | undefined;
   logger: Logger;
+}
+
+interface Release {
+  /** Whether the agent had begun: only then does this count as an attempt. */
+  hasBegun: boolean;
+  delaySeconds?: number;
 }
 
 export class Worker {
@@ -84,24 +90,11 @@ export class Worker {
       .execute();
   }
 
-  /** Queues a run that this process holds. If the agent had not begun, this does not count as an attempt. */
-  async #release(
-    row: RunTable,
-    { hasBegun, delaySeconds }: { hasBegun: boolean; delaySeconds?: number },
-  ): Promise<void> {
-    const { id, holder, attempts } = row;
+  /** Queues a run that this process holds. */
+  async #release({ attempts, ...row }: RunTable, { hasBegun, delaySeconds = 0 }: Release): Promise<void> {
     const { store } = this.options;
-    const queued = queueing();
-    await inTransaction(store.db, async (db) => {
-      const { numUpdatedRows } = await db
-        .updateTable('pocket_runs')
-        .set({ ...queued, attempts: hasBegun ? attempts : attempts - 1 })
-        .where('id', '=', id)
-        .where('holder', '=', holder)
-        .where('status', '=', 'running')
-        .executeTakeFirstOrThrow();
-      if (numUpdatedRows === 1n) await store.queued(db, [{ ...row, ...queued }], delaySeconds);
-    });
+    const again = { ...row, attempts: hasBegun ? attempts : attempts - 1, delaySeconds };
+    await inTransaction(store.db, (db) => requeue(store, db, again));
   }
 
   cancel(run: string): void {

@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import type { Message } from 'pocket-agent';
 import { eventOf } from './events.ts';
-import { type Database, queueing, type RunStore } from './journal.ts';
+import { type Database, type RunStore, requeue } from './journal.ts';
 import type { RunTable } from './schema.ts';
 
 /** For a statement that updates `pocket_runs`: an earlier run of the conversation has not ended. */
@@ -21,27 +21,16 @@ export async function queueNext(store: RunStore, db: Database, ended: string): P
     .where('id', '=', ended)
     .executeTakeFirstOrThrow();
   if (conversation === null) return;
-  const next = db
+  const next = await db
     .selectFrom('pocket_runs')
-    .select('id')
+    .select(['id', 'status'])
     .where('conversation', '=', conversation)
     .where('status', '=', 'queued')
     .orderBy('created_at')
     .orderBy('id')
-    .limit(1);
-  const queued = queueing();
-  const rows = await db
-    .updateTable('pocket_runs')
-    .set(queued)
-    .where('id', '=', next)
-    .where('status', '=', 'queued')
-    .returning(['id', 'agent', 'caller'])
-    .execute();
-  if (rows.length > 0)
-    await store.queued(
-      db,
-      rows.map((row) => ({ ...row, ...queued })),
-    );
+    .limit(1)
+    .executeTakeFirst();
+  if (next) await requeue(store, db, next);
 }
 
 interface Earlier {

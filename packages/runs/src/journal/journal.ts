@@ -83,6 +83,26 @@ export async function write(store: RunStore, db: Database, { events, ...change }
   });
 }
 
+interface Requeue extends Pick<RunTable, 'id' | 'status'> {
+  holder?: string | null;
+  attempts?: number;
+  delaySeconds?: number;
+}
+
+/** Queues a run for a new attempt, if it is in this state. */
+export async function requeue(store: RunStore, db: Database, { id, status, holder, ...how }: Requeue): Promise<void> {
+  const { attempts, delaySeconds } = how;
+  const queued = queueing();
+  let update = db
+    .updateTable('pocket_runs')
+    .set({ ...queued, ...(attempts === undefined ? {} : { attempts }) })
+    .where('id', '=', id)
+    .where('status', '=', status);
+  if (holder !== undefined) update = update.where('holder', '=', holder);
+  const row = await update.returning(['agent', 'caller']).executeTakeFirst();
+  if (row) await store.queued(db, [{ id, ...row, ...queued }], delaySeconds);
+}
+
 export function rowsOf(events: readonly JournalEvent[]): JournalRow[] {
   return events.map(({ type, data, subAgent = null }) => ({ type, json: JSON.stringify(data), subAgent }));
 }
