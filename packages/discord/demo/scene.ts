@@ -20,7 +20,7 @@ export async function playScene({ isFast, print }: Stage): Promise<void> {
   };
 
   /** Uses a command in #general and prints it as typed. */
-  const use = (who: Person, name: string, options: Record<string, string> = {}) => {
+  const use = (who: Person, name: string, options: Record<string, string | boolean> = {}) => {
     const typed = Object.entries(options).map(([option, value]) => ` ${option}:${value}`);
     print(`#general  ${who.user.username}: /${name}${typed.join('')}`);
     return who.command(name, { channel: 'general', options }).reply();
@@ -80,6 +80,13 @@ export async function playScene({ isFast, print }: Stage): Promise<void> {
     await use(bob, 'ask', { question: 'show me some code' });
     await said('That prints 42');
     await use(bob, 'cost');
+
+    await act('A summary every Monday, a thread for a question, and a chart of what it cost');
+    await use(discord.user('admin'), 'schedule add', { prompt: 'summarize #general', every: 'Monday', at: '09:00' });
+    await use(bob, 'ask', { question: 'hello in a thread', thread: true });
+    const [thread] = await discord.waitFor(() => discord.threads('general').length > 0 && discord.threads('general'));
+    await discord.waitForBotMessage(thread ?? 'general', ({ content }) => content.includes('message grow'));
+    await use(bob, 'usage', { of: 'server' });
     print('\nEnd of the demo. docs/discord.md explains how to run the bot on Discord.');
   } finally {
     stopShowing();
