@@ -53,6 +53,18 @@ test('a request is asked again of another model', async () => {
   expect(replay.model).toContain('demo');
 });
 
+test('a request is asked again of the model that it was sent to, also after the chat has another', async () => {
+  const { agent } = makeShop(['Hello.', 'Hello again.']);
+  const client = await startStudio({ shop: agent });
+  const { id } = await client.chat('shop', 'Hi');
+  const call = await lastCall(client);
+  await client.post(`/api/chats/${id}/settings`, { model: 'demo' });
+  await client.post(`/api/chats/${id}/messages`, { text: 'What is 6 * 7?' });
+  await client.lines((line) => line.type === 'model_call' && line.call.model.includes('demo'));
+  const replay = await client.post<Replay>(`/api/calls/${call}/replay`, {});
+  expect(replay).toMatchObject({ model: 'scripted/script', answer: { content: [{ text: 'Hello again.' }] } });
+});
+
 test('what cannot be asked again says why', async () => {
   const { agent } = makeShop(['Hello.']);
   const client = await startStudio({ shop: agent });
