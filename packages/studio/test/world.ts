@@ -3,7 +3,7 @@ import { PocketAgent, type PocketAgentOptions, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { onTestFinished } from 'vitest';
 import { openStudio, type Studio, type StudioOptions } from '../src/index.ts';
-import type { ChatInfo, Line } from '../src/wire/wire.ts';
+import type { ChatInfo, Line, ModelCallDetails } from '../src/wire/wire.ts';
 
 /** What the tool was called with. */
 export interface Shop {
@@ -95,6 +95,14 @@ export class Client {
       if (isLast(line)) break;
     }
     return lines;
+  }
+
+  /** The first request to a model among lines, as it was sent. */
+  async promptIn(lines: readonly Line[]): Promise<string> {
+    const line = lines.find((each) => each.type === 'model_call');
+    const id = line?.type === 'model_call' ? line.call.id : 'none';
+    const call = (await (await this.fetch(`/api/calls/${encodeURIComponent(id)}`)).json()) as ModelCallDetails;
+    return JSON.stringify(call.prompt);
   }
 
   async *follow(after = 0): AsyncGenerator<Line> {

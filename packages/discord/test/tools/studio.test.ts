@@ -32,6 +32,7 @@ test('a call is approved in the studio, and the buttons go', async () => {
   await discord.waitFor(() => asked.content.includes('Answered in the studio.') && asked.components.length === 0);
   const lines = await studio.lines(isEvent('run_finished'));
   expect(lines.some(isEvent('tool_result'))).toBe(true);
+  expect(await studio.promptIn(lines)).toContain('write to me');
 });
 
 test('a call that its user denies is withdrawn from the studio', async () => {

@@ -26,6 +26,7 @@ test('an answer is seen while the bot writes it', async () => {
   expect(chat).toMatchObject({
     chat: { agent: 'helper', title: expect.stringContaining('what time is it?'), isElsewhere: true },
   });
+  expect(await studio.promptIn(lines)).toContain('what time is it?');
 });
 
 test('a call of a durable answer is approved in the studio', async () => {
