@@ -71,12 +71,16 @@ export class Federation {
   }
 
   /** Adds what other hubs find. Only the first page is federated; further pages are of this hub. */
-  async search(query: SearchQuery, own: Promise<SearchPage>, { via = [] }: SearchOptions = {}): Promise<SearchPage> {
+  async search(
+    query: SearchQuery,
+    searchHere: () => Promise<SearchPage>,
+    { via = [] }: SearchOptions = {},
+  ): Promise<SearchPage> {
     const { hubId } = this.#options;
-    if (via.includes(hubId)) return { ...(await own), agents: [], totalFound: 0, nextCursor: undefined };
-    if (this.#peers.length === 0 || query.cursor !== undefined || via.length >= MAX_HOPS) return own;
+    if (via.includes(hubId)) return { agents: [], totalFound: 0, searchTime: 0 };
+    if (this.#peers.length === 0 || query.cursor !== undefined || via.length >= MAX_HOPS) return searchHere();
     const [page, ...answers] = await Promise.all([
-      own,
+      searchHere(),
       ...this.#peers.map((peer) => this.#ask(peer, query, [...via, hubId])),
     ]);
     const found = answers.map(({ page: other }) => other?.agents ?? []);

@@ -46,7 +46,7 @@ export async function openAgent3(options: LocalAgent3Options = {}) {
   return {
     /** Names this hub in searches that pass it. */
     hubId: registry.hubId,
-    search: (query, _caller?, options?) => federation.search(query, registry.search(query), options),
+    search: (query, _caller?, options?) => federation.search(query, () => registry.search(query), options),
     select: async (agentId, caller?) => (await federation.select(agentId)) ?? registry.select(agentId, caller),
     invoke: async (agentId, caller?) => (await federation.invoke(agentId)) ?? registry.invoke(agentId, caller),
     call: (request, caller, callOptions?) => bridge.call(request, caller, callOptions),

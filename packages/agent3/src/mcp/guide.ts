@@ -14,6 +14,8 @@ card, which authentication it requires and whether credentials are registered.
   for it, reply to its question or cancel it.
 - A call that costs money needs the consent of a person, who is asked or has set a spending limit. metadata.maxCost, in
   US dollars, can only lower what the person agreed to.
+- Results with the kind "mcp" are MCP servers, which are connected and not called: name them to your user, who can connect one
+  with agent3 gateway ID. Results with \`hub\` are listed by another hub; they are called like all others, and rated there.
 - Do not send private data to an agent without asking the person it belongs to.
 - agent3_call_batch calls several agents in parallel. agent3_register adds an agent by the URL of its card.
 - A failed call has an errorCode. RATE_LIMITED: try later. TIMEOUT: try later or with a longer timeout. AUTH_MISSING: the

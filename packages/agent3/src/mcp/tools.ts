@@ -155,7 +155,7 @@ export const tools: readonly Agent3Tool[] = [
     name: 'agent3_register',
     title: 'Add an agent',
     description:
-      'Adds an agent to the registry, by the URL of its A2A card or by the card itself. Register it again to change it.',
+      'Adds an agent to the registry, by the URL of its A2A card or by the card itself, or an MCP server by its address. Register it again to change it.',
     capability: 'create',
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     schema: agentRegistration,

@@ -48,7 +48,7 @@ function pathOf(id: string): string {
 }
 
 function agentParts({ agent, statistics, range, invocation, now, viewer }: AgentPageOptions): Html {
-  const { id, skills, recentReviews, score, hub } = agent;
+  const { id, skills, recentReviews, totalReviews, score, hub } = agent;
   const path = pathOf(id);
   return html`
       ${tiles(agent)}
@@ -62,7 +62,7 @@ function agentParts({ agent, statistics, range, invocation, now, viewer }: Agent
       <h2>Skills</h2>
       ${skills.length === 0 ? html`<p class="panel">Its card lists no skills.</p>` : html`<ul class="two">${skills.map(skillItem)}</ul>`}
       <h2>Reviews</h2>
-      ${recentReviews.length === 0 ? html`<p class="panel">No ratings yet.</p>` : html`<ul class="two">${recentReviews.map(reviewItem)}</ul>`}
+      ${recentReviews.length === 0 ? html`<p class="panel">${totalReviews === 0 ? 'No ratings yet.' : 'Its ratings are those of another agent at the same address.'}</p>` : html`<ul class="two">${recentReviews.map(reviewItem)}</ul>`}
       ${score ? html`<h2>Score</h2>${standingTable(score)}` : ''}
       <h2>In a program</h2>
       <div class="panel">

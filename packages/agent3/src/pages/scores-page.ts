@@ -47,7 +47,7 @@ export function scoresPage(viewer: Caller | undefined): Html {
         <li>Only calls can be rated, each of them once, with its receipt.</li>
         <li>Owners’ ratings of their own agents do not count.</li>
         <li>A record stays with the address of the service. An agent that is registered again under another URL, or by another owner, starts with
-          the worst record of that address.</li>
+          the worst ratings, success rate and speed of that address.</li>
         <li>Calls that never reached the agent, that the caller cancelled, or that gave it less than ten seconds do not count against it.</li>
       </ul>`,
   });

@@ -224,6 +224,34 @@ test('many agents are imported, paged through, and found by rare words', async (
   expect(new Set(ids).size).toBe(100);
 });
 
+test('limits, statements, tokens, reports and exports are the same at every hub', async () => {
+  const bad = await add('Bad');
+  for (const [index, rater] of ['r1', 'r2', 'r3'].entries()) {
+    const receipt = await hub(index).record(callRecord(bad, { caller: rater, cost: 0.1 }));
+    await hub(index).feedback({ agentId: bad, rating: 1, feedback: '', receipt }, { id: rater });
+  }
+  expect(await hub(1).register({ card: v1Card({ name: 'Same address' }) }, bob)).toMatchObject({ reputation: 1 });
+  await hub(0).setLimits({ perDay: 1, perMonth: 2 }, bob);
+  expect(await hub(1).allowance('bob')).toEqual({ perDay: 1, perMonth: 2 });
+  const spending = { time: Date.now(), caller: 'bob', amount: 0.6, limits: { perCallerPerMonth: 1 } };
+  expect(await hub(0).spend(spending)).toBeUndefined();
+  expect(await hub(1).spend(spending)).toBe('perCallerPerMonth');
+  const statement = await hub(2).statement({}, { id: 'r1' });
+  expect(statement).toMatchObject({ calls: 1, cost: 0.1, agents: [{ agentId: bad, calls: 1 }], days: [{ calls: 1 }] });
+  expect(await hub(0).receipt(statement.receipts[0]?.receipt ?? '', alice)).toMatchObject({ caller: 'r1' });
+  const { id: token } = await hub(0).addToken({ name: 'laptop', days: 1 }, bob);
+  expect(await hub(1).isValidToken('bob', token)).toBe(true);
+  await hub(2).revokeToken(token, bob);
+  expect(await hub(1).isValidToken('bob', token)).toBe(false);
+  await hub(0).report(bad, 'always wrong', bob);
+  await hub(1).moderate(bad, 'always wrong', { id: 'root', isAdmin: true });
+  expect((await hub(2).reports({ id: 'root', isAdmin: true })).agents).toMatchObject([{ agentId: bad }]);
+  expect((await hub(2).list({})).agents.map(({ card }) => card.name)).toEqual(['Same address']);
+  expect(await names('bad')).toEqual([]);
+  await hub(1).moderate(bad, undefined, { id: 'root', isAdmin: true });
+  expect(await names('bad')).toEqual(['Bad']);
+});
+
 test('tasks are found by every hub', async () => {
   const task = {
     taskHandle: 'h',

@@ -11,5 +11,5 @@ test('the search benchmark fills a PostgreSQL database and measures every kind o
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
   expect(code).toBe(0);
-  expect(output.match(/^\| .* \| [\d.]+ \| [\d.]+ \| [\d.]+ \|$/gm)).toHaveLength(9);
+  expect(output.match(/^\| .*( \| [\d.]+){4} \|$/gm)).toHaveLength(9);
 });

@@ -114,11 +114,23 @@ test.each([
     const again = await registry.register({ cardUrl: `${base}/new/${owner.id}` }, owner);
     expect(again.id).not.toBe(bad.id);
     expect(again).toMatchObject({ reputation, totalReviews: 3 });
-    expect(again.score?.standing).toBeCloseTo(score?.standing ?? 0, 5);
+    expect(again.score?.reputation).toBeCloseTo(score?.reputation ?? 0, 5);
+    expect(again.score?.success).toBeCloseTo(score?.success ?? 0, 5);
   }
   await registry.unregister(bad.id, alice);
   server.card = change(base);
   expect(await registry.register({ cardUrl: `${base}/last` }, bob)).toMatchObject({ reputation, totalReviews: 3 });
+});
+
+test('bad ratings stay with the address even if its calls were fast and successful', async () => {
+  const { id } = await registry.register({ card: at(`${base}/rpc`) }, alice);
+  for (const rater of ['a', 'b']) {
+    const receipt = await registry.record(callRecord(id, { caller: rater, responseTime: 5 }));
+    await registry.feedback({ agentId: id, rating: 2, feedback: '', receipt }, { id: rater });
+  }
+  const again = await registry.register({ card: at(`${base}/rpc`, { name: 'New' }) }, bob);
+  expect(again).toMatchObject({ reputation: 2, totalReviews: 2 });
+  expect(again).not.toHaveProperty('metrics');
 });
 
 test('a good record is not inherited', async () => {

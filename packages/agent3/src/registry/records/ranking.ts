@@ -21,7 +21,7 @@
 //
 // Ratings by owners of their own agents do not count, unless the owner is the only user of the registry; nor do ratings
 // by an agent (userAgentId) of itself or of another agent of its owner.
-// A new agent at the address of another one starts with the record of that one, if it is worse than none.
+// A new agent at the address of another one starts with its ratings, calls and latency, each if that is worse than none.
 // All ratings age at the same rate, so the stored sums are relative to a fixed day and need no updates.
 
 import { type Expression, sql } from 'kysely';
