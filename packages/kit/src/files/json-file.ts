@@ -6,7 +6,7 @@ import { printable } from '../base/printable.ts';
 
 /** The last token is empty. A string may lack its end. */
 const TOKENS = /[ \t\r\n]*([{}[\]:,]|"[^"\\\r\n]*(?:\\.[^"\\\r\n]*)*"?|[^\s{}[\]:,"]+|[\s\S]|$)/gy;
-const MAX_SHOWN = 20;
+const MAX_SHOWN = 10;
 
 const VALUE = 'a value';
 const FIRST_ITEM = 'a value or "]"';
@@ -95,10 +95,11 @@ function kindOf(token: string): string {
   }
 }
 
-/** Strings may be secrets. */
+/** Strings may be secrets, and so may long words: a key whose quotes were forgotten. */
 function shown(token: string, kind: string): string {
   if (kind === 'end') return 'the end of the text';
-  if (!token.startsWith('"')) return printable(token, MAX_SHOWN) || 'an invisible character';
+  if (!token.startsWith('"') && token.length > MAX_SHOWN) return 'a word without double quotes';
+  if (!token.startsWith('"')) return printable(token) || 'an invisible character';
   if (kind === 'string') return 'a string';
   return /[^\\]"$/.test(token) ? 'a string with a character that must be escaped' : 'a string without its end';
 }
