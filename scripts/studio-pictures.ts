@@ -278,7 +278,7 @@ if (folder) {
   for (const [name, screen] of screens.filter(([each]) => each.includes(only)))
     await take(screen, (view) => join(folder, `${name}-${view}.png`));
 } else {
-  await take({ width: 1280, height: 800, scale: 1.5 }, (view) => documented[view]);
+  await take({ width: 1440, height: 900, scale: 1.33 }, (view) => documented[view]);
   const phone = { width: 390, height: 760, dark: true, scale: 1.5 };
   await take(phone, (view) => (view === '04-approval' ? 'docs/studio-phone.png' : undefined));
 }

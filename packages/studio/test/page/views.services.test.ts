@@ -250,6 +250,9 @@ test('a prompt is shown as system prompt, history and tools, with their shares o
     .first()
     .click();
   const details = page.getByRole('region', { name: /^Details of script/ });
+  const tab = details.getByRole('tab', { name: 'ask again' });
+  await page.setViewportSize({ width: 1440, height: 420 }); // what is longer than the panel must not cover its tabs
+  await tab.click({ trial: true });
   for (const title of [/^System prompt about \d+ token/, /^History: 1 message about/, /^1 tool about/])
     await details.getByRole('heading', { name: title }).waitFor();
 });
