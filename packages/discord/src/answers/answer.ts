@@ -69,14 +69,14 @@ export async function answer(parts: BotParts, { claim, source }: Question): Prom
     if (!isStopped) logger.warn('Answer failed', { claim: claim.id, ...failureFields(error) });
     const reason = isStopped ? 'Stopped.' : failureText(error, { id: claim.id, hasChoice: hasModelChoice });
     const previous = await previousAnswer(parts, { claim, source });
-    const ending = { text: progress.text, isStopped, keepsPrevious: previous !== '' };
+    const ending = { text: progress.text, isStopped, keepsPrevious: previous !== undefined };
     // store first: a stopped answer must not run again, even if Discord cannot show it
     if (isStopped) await storeEnd(parts, log, ending);
-    const note = previous === '' ? `-# ${reason}` : `-# ${reason} ${PREVIOUS_ANSWER}`;
-    const outcome = await reply.finish(previous || progress.text, { note });
+    const note = previous ? `-# ${reason} ${PREVIOUS_ANSWER}` : `-# ${reason}`;
+    const outcome = await reply.finish(previous?.text ?? progress.text, { note, files: previous?.files ?? [] });
     if (!isStopped && outcome.state === 'failed') return false;
     if (!isStopped) await storeEnd(parts, log, ending);
-    if (previous === '') await keepVisibleAnswer(parts, { claim, messages: log.messages }, outcome);
+    if (!previous) await keepVisibleAnswer(parts, { claim, messages: log.messages }, outcome);
   } finally {
     await reply.stop();
     stopTyping();

@@ -2,7 +2,7 @@
 import type { Message } from 'pocket-agent';
 import type { BotParts } from '../conversation/parts.ts';
 import { assistantText, hasToolCalls, shownText } from '../conversation/turn-log.ts';
-import { answerFiles } from '../reply/answer-files.ts';
+import { type AnswerFile, answerFiles } from '../reply/answer-files.ts';
 import { refusalNote } from '../reply/answer-parts.ts';
 import type { LiveReply, Outcome } from '../reply/live-reply.ts';
 import type { Claim } from '../store/schema.ts';
@@ -30,9 +30,9 @@ export async function deliverAnswer(
   if (outcome.state === 'failed') return false;
   if (outcome.state === 'refused' && outcome.visibleText === '') {
     const previous = await previousAnswer(parts, { claim, source });
-    if (previous !== '') {
+    if (previous) {
       const note = `${refusalNote('the new answer', outcome.reason)} ${PREVIOUS_ANSWER}`;
-      const shown = await reply.finish(previous, { note });
+      const shown = await reply.finish(previous.text, { note, files: previous.files });
       if (shown.state === 'failed') return false;
       await keepVisibleAnswer(parts, finished, outcome);
       return true;
@@ -70,14 +70,15 @@ function withVisibleText(messages: readonly Message[], visibleText: string): Mes
   return [...kept, assistantText(`${visibleText}\n${note}`.trim())];
 }
 
-/** The visible text of the answer being replaced. Failed attempts, which show no text, are skipped. */
+/** The answer being replaced; undefined if there is none. Failed attempts, which show nothing, are skipped. */
 export async function previousAnswer(
   { history }: BotParts,
   { claim, source }: Pick<FinishedAnswer, 'claim' | 'source'>,
-): Promise<string> {
+): Promise<{ text: string; files: AnswerFile[] } | undefined> {
   for (const replaced of source.replaces) {
-    const text = shownText(await history.turn(claim.conversation, replaced));
-    if (text.trim() !== '') return text;
+    const messages = await history.turn(claim.conversation, replaced);
+    const [text, files] = [shownText(messages), answerFiles(messages)];
+    if (text.trim() !== '' || files.length > 0) return { text, files };
   }
-  return '';
+  return undefined;
 }

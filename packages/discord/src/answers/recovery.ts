@@ -34,8 +34,9 @@ export async function recover(parts: BotParts, { claim, source }: Question): Pro
   await history.append(conversation, { turn: id, messages: closed });
   const previous = await previousAnswer(parts, { claim, source });
   const explanation = `${INTERRUPTED}${(await parts.claims.isNewest(claim)) ? REGENERATE : ASK_AGAIN}`;
-  const note = previous === '' ? explanation : `${explanation} ${PREVIOUS_ANSWER}`;
-  const outcome = await reply.finish(previous || shownText(messages), { note });
-  if (previous === '') await keepVisibleAnswer(parts, { claim, messages: [...messages, ...repaired] }, outcome);
+  const note = previous ? `${explanation} ${PREVIOUS_ANSWER}` : explanation;
+  const shown = previous ?? { text: shownText(messages), files: [] };
+  const outcome = await reply.finish(shown.text, { note, files: shown.files });
+  if (!previous) await keepVisibleAnswer(parts, { claim, messages: [...messages, ...repaired] }, outcome);
   return outcome.state !== 'failed';
 }

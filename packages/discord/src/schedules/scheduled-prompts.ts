@@ -41,6 +41,8 @@ export class ScheduledPrompts {
   readonly #options: ScheduledPromptsOptions;
   #runs: Promise<Runs> | undefined;
   #isClosed = false;
+  /** Why the runs could not be opened, as it was logged. */
+  #problem = '';
 
   constructor(options: ScheduledPromptsOptions) {
     this.#options = options;
@@ -52,7 +54,11 @@ export class ScheduledPrompts {
     if (this.#runs || this.#isClosed) return;
     const bot = await db.selectFrom('discord_bots').select('schedules').where('id', '=', botId).executeTakeFirst();
     if (!bot?.schedules) return;
-    await this.#open().catch((error) => logger.error('Scheduled prompts do not run', { reason: errorText(error) }));
+    await this.#open().catch((error) => {
+      const reason = errorText(error);
+      if (reason !== this.#problem) logger.error('Scheduled prompts do not run', { reason });
+      this.#problem = reason;
+    });
   }
 
   /** Asks the prompt of a user at each time. Throws what to tell the user. */
@@ -148,7 +154,6 @@ export class ScheduledPrompts {
     const agents = { [this.#agent]: () => askingAgent((run) => this.#ask(run)) };
     return openRuns({ url, agents, logger }).catch((cause: unknown) => {
       if (!isPocketError(cause, 'CONFIG_INVALID')) throw cause;
-      logger.error('Scheduled prompts do not run', { reason: errorText(cause) });
       const text = 'The operator of this bot has not set up schedules: on PostgreSQL they need the package pg-boss.';
       throw new DiscordBotError('REFUSED', text, { cause });
     });

@@ -59,6 +59,18 @@ test('pictures of the model are attached to the answer, also without text, and r
   expect(drawn.files).toHaveLength(1);
 });
 
+test('if a new answer fails, the previous one stays with its picture', async () => {
+  let count = 0;
+  const model = answers(() => (++count === 1 ? { content: [picture(png)] } : { error: new Error('no model') }));
+  const { discord } = await startBot({ model });
+  const ann = discord.user('ann');
+  ann.say('general', `${discord.bot.mention} draw`);
+  const drawn = await discord.waitForBotMessage('general', ({ files }) => files.length > 0);
+  ann.click(drawn, 'Regenerate');
+  await discord.waitFor(() => drawn.content.includes('This is the previous answer.'));
+  expect(drawn.files).toMatchObject([{ name: 'file-1.png', bytes: png }]);
+});
+
 test('where files are not allowed, or too large, a note says so', async () => {
   const large = Buffer.alloc(10_000_001);
   const model = answers((options) => {
