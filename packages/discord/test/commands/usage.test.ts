@@ -54,7 +54,7 @@ test('/usage shows a bar for each day, for oneself and for the server, only to t
   const bars = [...new Set(heights)].sort((one, other) => one - other);
   const [none = -1, small = -1, large = -1] = bars;
   expect(bars).toHaveLength(3); // no bar, and two bars
-  expect([none, large]).toEqual([0, 2 * small]);
+  expect([none, small, large]).toEqual([0, 116, 232]); // a dollar fills the chart
   expect(heights.indexOf(small)).toBeLessThan(heights.indexOf(large));
   const server = await bob.command('usage', { channel: 'general', options: { of: 'server' } }).reply();
   expect(server.content).toContain('**This server**, last 14 days (UTC): $2.0000, 2000000 tokens, 2 answers');
