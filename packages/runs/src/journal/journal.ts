@@ -38,14 +38,18 @@ export interface JournalRow extends Pick<JournalTable, 'type' | 'json'> {
   subAgent: string | null;
 }
 
-interface Write {
+interface RowsWrite {
   run: string;
   /** The process that writes must hold the run. */
   holder?: string;
   /** The run must be in one of these. */
   among?: readonly RunTable['status'][];
-  events: readonly JournalEvent[];
+  rows: readonly JournalRow[];
   set?: Partial<RunTable>;
+}
+
+interface Write extends Omit<RowsWrite, 'rows'> {
+  events: readonly JournalEvent[];
 }
 
 /** Locks a run until the end of the transaction. On SQLite, the transaction has locked the file. */
@@ -55,11 +59,14 @@ export async function lockRun({ kind }: RunStore, db: Database, run: string): Pr
 }
 
 /** Adds events to the journal. False if the run is held by another process, or is in another state. */
-export async function write(store: RunStore, db: Database, { events, ...change }: Write): Promise<boolean> {
+export function write(store: RunStore, db: Database, { events, ...change }: Write): Promise<boolean> {
+  return writeRows(store, db, { ...change, rows: rowsOf(events) });
+}
+
+export async function writeRows(store: RunStore, db: Database, { rows, ...change }: RowsWrite): Promise<boolean> {
   const now = Date.now();
-  const update = updateOf(change, { added: events.length, now });
-  if (events.length === 0) return (await update.execute(db)).rows.length === 1;
-  const rows = rowsOf(events);
+  const update = updateOf(change, { added: rows.length, now });
+  if (rows.length === 0) return (await update.execute(db)).rows.length === 1;
   if (store.kind === 'postgres') {
     const added = sql`with held as (${update})
       insert into pocket_run_journal (run, number, type, json, at, sub_agent)
@@ -119,7 +126,7 @@ export function countWithin<Item>(max: number, items: readonly Item[], sizeOf: (
 
 /** The statement that every write begins with: it changes nothing if the run is not in the expected state. */
 function updateOf(
-  { run, holder, among, set = {} }: Omit<Write, 'events'>,
+  { run, holder, among, set = {} }: Omit<RowsWrite, 'rows'>,
   { added, now }: { added: number; now: number },
 ): RawBuilder<{ length: number }> {
   const changes = Object.entries(set).map(([column, value]) => sql`, ${sql.ref(column)} = ${value}`);
