@@ -170,9 +170,10 @@ class RequestHandler implements A2ARequestHandler {
     params: Operation<'createTaskPushNotificationConfig'>,
     context: ServerCallContext,
   ): Promise<TaskPushNotificationConfig> {
-    return this.#withWebhooks(params.taskId, context, (webhooks, call) => {
+    return this.#withWebhooks(params.taskId, context, async (webhooks, call) => {
       const added = webhooks.add(call, params.taskId, fromSdkWebhook(params));
       this.#options.tasks.webhookAdded?.(call, params.taskId);
+      await webhooks.saved();
       return toSdkWebhook(added);
     });
   }
@@ -198,7 +199,10 @@ class RequestHandler implements A2ARequestHandler {
     { taskId, id }: Operation<'deleteTaskPushNotificationConfig'>,
     context: ServerCallContext,
   ): Promise<void> {
-    return this.#withWebhooks(taskId, context, (webhooks, call) => webhooks.remove(call, taskId, id));
+    return this.#withWebhooks(taskId, context, async (webhooks, call) => {
+      webhooks.remove(call, taskId, id);
+      await webhooks.saved();
+    });
   }
 
   #send({ message, configuration }: Operation<'sendMessage'>, call: Call): Promise<FoundTask> {
@@ -213,7 +217,7 @@ class RequestHandler implements A2ARequestHandler {
   #withWebhooks<Answer>(
     taskId: string,
     context: ServerCallContext,
-    work: (webhooks: PushNotifications, call: Call) => Answer,
+    work: (webhooks: PushNotifications, call: Call) => Answer | Promise<Answer>,
   ): Promise<Answer> {
     return this.#guard(async () => {
       const { tasks, push } = this.#options;

@@ -71,6 +71,7 @@ export class A2aService {
     let repository: Pick<TaskRepository, 'list'>;
     if (durable) {
       const tasks = new DurableTasks({ ...common, durable });
+      tasks.restoreWebhooks().catch(this.#onError);
       repository = this.#tasks = tasks;
     } else {
       const stored = taskStore ? repositoryIn(taskStore) : new TaskMemory({ maxTasks, maxBytes: maxMemoryBytes });

@@ -63,6 +63,7 @@ export class DurableTasks implements TaskService, Pick<TaskRepository, 'list'> {
     }
     if (webhook) this.#options.push?.add(call, id, webhook);
     this.webhookAdded(call, id);
+    await this.#options.push?.saved();
     return this.#taskOf(call, id);
   }
 
@@ -114,6 +115,17 @@ export class DurableTasks implements TaskService, Pick<TaskRepository, 'list'> {
       if (!status || stateToJson(task.status.state) === status) tasks.push(task);
     }
     return pageOf(tasks, filter);
+  }
+
+  /** Follows the tasks that webhooks in the folder are for, and tells them the current state. */
+  async restoreWebhooks(): Promise<void> {
+    const { push, durable } = this.#options;
+    for (const { call, taskId } of (await push?.restore()) ?? []) {
+      if (await durable.runs.get(this.#runId(call, taskId))) {
+        push?.notify(call, await this.#taskOf(call, taskId).snapshot());
+        this.webhookAdded(call, taskId);
+      } else push?.forget(call, taskId);
+    }
   }
 
   /** The runs continue in other processes, or after a restart. */

@@ -4,8 +4,9 @@ import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
 import { FetchError, type HttpFetch, isHost, makeFetch } from '@pocket-agent/http/fetch';
 import { delay, errorText, fairEvictionKey, type Logger, retryAfterHeader } from '@pocket-agent/kit';
 import { SIGNATURE_HEADER } from '../signing/notification-jwt.ts';
-import type { PushConfig, Task } from '../wire/task.ts';
+import { isOver, type PushConfig, type Task } from '../wire/task.ts';
 import { type Call, type PushOptions, scopeOf } from './server-options.ts';
+import { type SavedWebhooks, WebhookFiles } from './webhook-files.ts';
 
 const MAX_PER_TASK = 10;
 /** Characters of the JSON of one webhook. */
@@ -41,6 +42,8 @@ interface Webhook {
   /** The states of the task that it has not been told yet, the oldest first. */
   waiting: Task[];
   delivery: Promise<void> | undefined;
+  /** It was told the end of the task, or could not be. */
+  isDone: boolean;
 }
 
 export class PushNotifications {
@@ -49,10 +52,12 @@ export class PushNotifications {
   readonly #webhooks = new Map<string, Webhook[]>();
   readonly #deliveries = new Set<Promise<void>>();
   readonly #closing = new AbortController();
+  readonly #files: WebhookFiles | undefined;
 
   constructor(options: PushNotificationsOptions) {
     const { allowHosts = [] } = options;
     this.#options = options;
+    this.#files = options.folder === undefined ? undefined : new WebhookFiles(options.folder, options.logger);
     this.#fetch = makeFetch({
       guard: 'public',
       allowHosts,
@@ -86,15 +91,42 @@ export class PushNotifications {
       existing.config = config;
       existing.version = call.version;
       existing.issuer = call.address;
+      void this.#save(call, taskId);
       return config;
     }
     if (webhooks.length >= MAX_PER_TASK)
       throw new RequestMalformedError(`A task has at most ${MAX_PER_TASK} webhooks.`);
     const { caller, version, address: issuer } = call;
-    const added = { config, owner: caller.id, version, issuer, waiting: [], delivery: undefined };
+    const added = { config, owner: caller.id, version, issuer, waiting: [], delivery: undefined, isDone: false };
     this.#webhooks.set(key, [...webhooks, added]);
     this.#makeRoom();
+    void this.#save(call, taskId);
     return config;
+  }
+
+  /** Resolves when all webhooks are in the folder. */
+  async saved(): Promise<void> {
+    await this.#files?.settled();
+  }
+
+  /** The tasks with webhooks in the folder, which are registered again. Their calls have no request. */
+  async restore(): Promise<{ call: Call; taskId: string }[]> {
+    const saved = (await this.#files?.load()) ?? [];
+    return saved.map(({ callerId, tenant, taskId, webhooks }) => {
+      const call = restoredCall({ callerId, tenant, signal: this.#closing.signal });
+      const restored = webhooks.map((webhook) => ({
+        ...webhook,
+        ...{ owner: callerId, waiting: [], delivery: undefined, isDone: false },
+      }));
+      this.#webhooks.set(scopeOf(call) + taskId, restored);
+      return { call, taskId };
+    });
+  }
+
+  /** Forgets all webhooks of a task that no longer exists. */
+  forget(call: Call, taskId: string): void {
+    this.#webhooks.delete(scopeOf(call) + taskId);
+    void this.#save(call, taskId);
   }
 
   list(call: Call, taskId: string): PushConfig[] {
@@ -114,6 +146,7 @@ export class PushNotifications {
     for (const removed of all) if (!remaining.includes(removed)) removed.waiting = [];
     if (remaining.length > 0) this.#webhooks.set(key, remaining);
     else this.#webhooks.delete(key);
+    void this.#save(call, taskId);
   }
 
   notify(call: Call, task: Task): void {
@@ -121,7 +154,7 @@ export class PushNotifications {
       webhook.waiting.push(task);
       if (webhook.waiting.length > MAX_WAITING) webhook.waiting.shift();
       if (webhook.delivery) continue;
-      const delivery = this.#deliverAll(webhook).finally(() => {
+      const delivery = this.#deliverAll(call, webhook).finally(() => {
         webhook.delivery = undefined;
         this.#deliveries.delete(delivery);
       });
@@ -133,15 +166,19 @@ export class PushNotifications {
   async close(): Promise<void> {
     this.#closing.abort(new Error('the server was closed'));
     await Promise.all(this.#deliveries);
+    await this.#files?.settled();
     this.#fetch.close();
   }
 
   /** One by one, in order. */
-  async #deliverAll(webhook: Webhook): Promise<void> {
+  async #deliverAll(call: Call, webhook: Webhook): Promise<void> {
     for (;;) {
       const task = webhook.waiting.shift();
       if (!task) return;
       await this.#deliver(webhook, task).catch((error) => this.#logFailure(webhook, task, error));
+      if (!isOver(task.status.state) || this.#closing.signal.aborted) continue;
+      webhook.isDone = true;
+      void this.#save(call, task.id);
     }
   }
 
@@ -153,6 +190,12 @@ export class PushNotifications {
     if (ended.length <= maxTasks) return;
     const oldest = fairEvictionKey(ended.map(([key, [first]]) => [key, first?.owner ?? ''] as const));
     if (oldest !== undefined) this.#webhooks.delete(oldest);
+  }
+
+  async #save(call: Call, taskId: string): Promise<void> {
+    const webhooks = (this.#webhooks.get(scopeOf(call) + taskId) ?? []).filter(({ isDone }) => !isDone);
+    const saved = webhooks.map(({ config, version, issuer }) => ({ config, version, issuer }));
+    await this.#files?.save({ callerId: call.caller.id, tenant: call.tenant, taskId, webhooks: saved });
   }
 
   async #deliver({ config, version, issuer }: Webhook, task: Task): Promise<void> {
@@ -200,6 +243,25 @@ export class PushNotifications {
     const { host } = new URL(config.url);
     this.#options.logger.warn(`The webhook at ${host} did not get a notification of task ${task.id}: ${reason}`);
   }
+}
+
+/** The call of a webhook that was registered in another process. */
+function restoredCall({
+  callerId,
+  tenant,
+  signal,
+}: Pick<SavedWebhooks, 'callerId' | 'tenant'> & { signal: AbortSignal }): Call {
+  return {
+    caller: { id: callerId },
+    isAuthenticated: true,
+    isOneOfMany: true,
+    address: '',
+    tenant,
+    version: '1.0',
+    extensions: [],
+    traceparent: undefined,
+    signal,
+  };
 }
 
 function isSame(existing: PushConfig, { id, url, token }: PushConfig): boolean {

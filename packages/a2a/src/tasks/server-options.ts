@@ -136,6 +136,8 @@ export const listenOptions = new OptionSet<A2aListenOptions>('listen()', { host:
 export interface PushOptions {
   /** Hosts of webhooks that may have private addresses or be called without TLS. */
   allowHosts?: readonly string[];
+  /** With `durable`: webhooks are kept in this folder until their task has ended, so that they outlive the process. */
+  folder?: string;
   /** Attempts to deliver a notification. Default 3. */
   maxTries?: number;
   /** Delay before the second attempt; doubles with each further one. Default 1,000. */
@@ -175,6 +177,7 @@ const serverOptions = new OptionSet<A2aServerOptions>('asA2aServer()', {
 
 const pushOptions = new OptionSet<PushOptions>('pushNotifications', {
   allowHosts: true,
+  folder: nonEmptyRule,
   maxTries: positiveInteger,
   retryDelayMs: { expected: 'a number of at least 0', accepts: (value) => typeof value === 'number' && value >= 0 },
 });
@@ -194,7 +197,11 @@ const signingOptions = new OptionSet<SigningOptions>('signing', {
 
 export function checkServerOptions(options: A2aServerOptions): void {
   serverOptions.check(options);
-  if (options.pushNotifications) pushOptions.check(options.pushNotifications);
+  if (options.pushNotifications) {
+    pushOptions.check(options.pushNotifications);
+    if (options.pushNotifications.folder && !options.durable)
+      throw configError('pushNotifications.folder needs "durable": other tasks end with the process.');
+  }
   if (options.signing !== undefined) {
     signingOptions.check(options.signing);
     const { keys, folder } = options.signing;
