@@ -52,10 +52,13 @@ test('serves HTTP to callers with tokens, which can be added and revoked while i
   await expect.poll(told).toContain('gateway.json was not used:');
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(names);
   await gatewayFile(folder, { mcpServers: { plain2: { command: process.execPath, args: [stdioServer] } }, tools: [] });
-  await expect.poll(told).toContain('gateway.json was read again.');
+  await expect.poll(told).toContain('gateway.json was read again.\n');
   await expect
     .poll(async () => (await client.listTools()).tools.map(({ name }) => name))
     .toEqual(names.map((name) => name.replace('plain__', 'plain2__')));
+
+  await gatewayFile(folder, { approvals: { endpoint: true }, tools: [] });
+  await expect.poll(told).toContain('Start the gateway again to use the changes of approvals.');
 
   expect((await run('revoke', 'ann')).code).toBe(0);
   expect((await run('revoke', 'ann')).code).toBe(1);
@@ -103,9 +106,9 @@ test('a caller logs in at a server behind the gateway', async () => {
 test('calls that wait for an answer are listed with all that is needed for it', async () => {
   const location = `${folder.path}/questions.sqlite`;
   const run = (...args: string[]) => folder.command(['gateway', 'approvals', ...args, '--state', location]);
-  expect(await run()).toMatchObject({ code: 0, stdout: 'No call waits for an answer.\n' });
   const state = await openGatewayState(location);
   ends.push(() => state.close());
+  expect(await run()).toMatchObject({ code: 0, stdout: 'No call waits for an answer.\n' });
   const askedAt = Date.now() - 300_000;
   const about = { caller: 'ann', tool: 'files__write', capability: 'write' as const, hash: 'h', changed: true };
   const args = { path: 'b.txt', text: 'one\ntwo\u001b[31m' };
@@ -121,7 +124,7 @@ test('calls that wait for an answer are listed with all that is needed for it', 
       '  text: "one\\ntwo\\u001b[31m"',
       '  ID question-1',
       '',
-      'Answer: pocket-agent gateway approvals allow ID, or deny ID "why"',
+      'Answer, with the same --state: pocket-agent gateway approvals allow ID, or deny ID "why"',
       '',
     ].join('\n'),
   );
@@ -136,7 +139,9 @@ test.each([
   [['gateway', 'a.json', '--always'], '--always belongs to pocket-agent gateway approvals allow.'],
   [['gateway', 'token', 'add', 'local', '--profile', 'reader', '--state', ':memory:'], 'on stdin and stdout'],
   [['gateway', 'token', 'add', 'ann', '--profile', 'reader', '--usd-per-day', '-1'], '--usd-per-day'],
-  [['gateway', 'approvals', 'allow'], 'pocket-agent gateway approvals allow ID'],
+  [['gateway', 'approvals', 'allow'], 'Give the ID of one question: pocket-agent gateway approvals allow ID'],
+  [['gateway', 'tokn', 'list'], 'Did you mean "token"?'],
+  [['gateway', 'approvals', '--state', 'none.sqlite'], 'There is no state of a gateway at none.sqlite.'],
   [['gateway', 'approvals', 'allow', 'x', '--arguments', '5'], '--arguments must be a JSON object.'],
   [['gateway', 'token', 'add', 'ann'], 'Give the profile of the caller: --profile reader, writer, manager, admin'],
   [['gateway', 'token', 'remove', 'ann'], 'takes add NAME, list or revoke NAME'],

@@ -1,9 +1,11 @@
 // Approvals of calls, asked of the client that makes the call.
 import { Client } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/server';
+import type { Logger } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { text } from '../../pocket-agent/test/fixtures/programs/lives.ts';
+import { silent } from '../../pocket-agent/test/helpers.ts';
 import { clientV2, connect, modern, rawRequest, served, textOf } from './world.ts';
 
 function notes(): McpServer {
@@ -14,10 +16,11 @@ function notes(): McpServer {
 }
 
 describe('approvals', () => {
-  const asking = async (options: object = {}) => {
+  const asking = async (options: object = {}, logger: Logger = silent) => {
     const { url, caller } = await served({
       mcpServers: { notes: { server: notes } },
       access: { confirm: 'destructive', ...options },
+      logger,
     });
     return { url, token: await caller('ann', { profile: 'admin' }) };
   };
@@ -51,10 +54,13 @@ describe('approvals', () => {
     expect(asked[0]).toMatch(/gateway wants to call "notes__drop" \(delete\)[\s\S]*Call [0-9a-f]{16}/);
   });
 
-  test('are denied without an approver', async () => {
-    const { url, token } = await asking();
+  test('are denied without an approver, and the log says once which option is missing', async () => {
+    const warnings: string[] = [];
+    const { url, token } = await asking({}, { ...silent, warn: (text) => void warnings.push(text) });
     const client = await connect('SDK v1', url, token);
-    expect(textOf(await client.call('notes__drop', { name: 'a' }))).toContain('there is no approver');
+    for (const name of ['a', 'b'])
+      expect(textOf(await client.call('notes__drop', { name }))).toContain('there is no approver');
+    expect(warnings).toEqual([expect.stringMatching(/"notes__drop".* no approver: set the option "approvals"/)]);
     expect(textOf(await client.call('notes__read'))).toBe('a note');
   });
 

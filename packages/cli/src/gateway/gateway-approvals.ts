@@ -2,7 +2,7 @@
 import type { GivenAnswer, OpenQuestion } from '@pocket-agent/gateway';
 import { isRecord, PocketError, printable, printableJson } from '@pocket-agent/kit';
 import { exitCodes } from '../command-line/exit-codes.ts';
-import { gatewayState } from './gateway-tokens.ts';
+import { knownState, stateHint } from './gateway-tokens.ts';
 
 export interface ApprovalsRequest {
   action: 'list' | 'allow' | 'deny';
@@ -24,11 +24,11 @@ const MAX_DESCRIPTION = 300;
 export async function approvalsCommand(request: ApprovalsRequest): Promise<number> {
   const { action, id, json } = request;
   const answer = action === 'list' ? undefined : answerIn(request);
-  const state = await gatewayState(request.state);
+  const state = await knownState(request.state);
   try {
     if (answer) {
       if (await state.answer(id, { answer, by: OPERATOR })) return exitCodes.answered;
-      process.stderr.write(`There is no open question "${printable(id)}".\n`);
+      process.stderr.write(`There is no open question "${printable(id)}".${stateHint(request.state)}\n`);
       return exitCodes.failed;
     }
     const questions = await state.questions();
@@ -51,7 +51,7 @@ function described(questions: readonly OpenQuestion[]): string[] {
     `  ID ${id}`,
     '',
   ]);
-  return [...blocks, 'Answer: pocket-agent gateway approvals allow ID, or deny ID "why"'];
+  return [...blocks, 'Answer, with the same --state: pocket-agent gateway approvals allow ID, or deny ID "why"'];
 }
 
 function timesOf({ askedAt, expiresAt }: Pick<OpenQuestion, 'askedAt' | 'expiresAt'>): string {

@@ -1,7 +1,7 @@
 // `pocket-agent gateway logins`: the operator lists and removes the logins of callers at servers.
 import { PocketError, printable, printableJson } from '@pocket-agent/kit';
 import { exitCodes } from '../command-line/exit-codes.ts';
-import { gatewayState } from './gateway-tokens.ts';
+import { knownState } from './gateway-tokens.ts';
 
 export interface LoginsRequest {
   action: 'list' | 'remove';
@@ -23,7 +23,7 @@ export function readLogins(
 
 export async function loginsCommand({ action, caller, server, state: location, json }: LoginsRequest): Promise<number> {
   const { loginsIn, removeLogins } = await import('@pocket-agent/gateway');
-  const state = await gatewayState(location);
+  const state = await knownState(location);
   try {
     if (action === 'list') {
       for (const login of await loginsIn(state)) {

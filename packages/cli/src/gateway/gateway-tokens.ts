@@ -1,4 +1,5 @@
 // The callers of a gateway: adds, lists and revokes their tokens.
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CallerSettings, GatewayState } from '@pocket-agent/gateway';
 import { didYouMean, errorText, PocketError, printable, printableJson, withoutUndefined } from '@pocket-agent/kit';
@@ -16,9 +17,30 @@ export interface TokenRequest {
 }
 
 /** By default a file in the data folder of this user. */
-export async function gatewayState(location = process.env.POCKET_AGENT_GATEWAY_STATE): Promise<GatewayState> {
+function placeOf(location = process.env.POCKET_AGENT_GATEWAY_STATE): string {
+  return location || join(dataFolder(), 'gateway.sqlite');
+}
+
+/** For an error: which state was read if none was named. */
+export function stateHint(location: string | undefined): string {
+  const isNamed = location !== undefined || process.env.POCKET_AGENT_GATEWAY_STATE;
+  return isNamed ? '' : ` The state ${placeOf()} was read; --state names another one.`;
+}
+
+/** The state of a gateway that was started before. */
+export async function knownState(location: string | undefined): Promise<GatewayState> {
+  const place = placeOf(location);
+  if (!place.includes('://') && !existsSync(place.replace(/^sqlite:/, '')))
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `There is no state of a gateway at ${place}. Give the --state of the gateway.`,
+    );
+  return gatewayState(location);
+}
+
+export async function gatewayState(location: string | undefined): Promise<GatewayState> {
   const { openGatewayState } = await import('@pocket-agent/gateway');
-  return openGatewayState(location || join(dataFolder(), 'gateway.sqlite')).catch((error) => {
+  return openGatewayState(placeOf(location)).catch((error) => {
     const text = `The state of the gateway cannot be opened: ${errorText(error)}`;
     throw new PocketError('CONFIG_INVALID', text, { cause: error });
   });
@@ -39,7 +61,7 @@ export async function tokenCommand({
       'CONFIG_INVALID',
       'Give the profile of the caller: --profile reader, writer, manager, admin, or a profile of your file.',
     );
-  const state = await gatewayState(location);
+  const state = await (action === 'add' ? gatewayState : knownState)(location);
   try {
     if (action === 'add') {
       const rights = onlyApproves ? { profile: 'reader', servers: [] } : { profile: profile ?? '' };

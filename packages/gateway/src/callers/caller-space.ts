@@ -69,7 +69,11 @@ export class CallerSpace {
     this.#agent = { ...agent };
     this.#logger = logger;
     // of this caller only: it knows its own versions of tools, and its approvals count only here
-    this.rules = new AccessRules({ ...access, profile: caller.profile }, { logger, forkOf: before?.rules });
+    const approverOption = 'approvals';
+    this.rules = new AccessRules(
+      { ...access, profile: caller.profile },
+      { logger, approverOption, forkOf: before?.rules },
+    );
     this.#people = approvers.of(caller.name);
     this.#asksPeopleAlways = approvers.always;
     const { expose } = caller.settings;

@@ -58,6 +58,8 @@ interface RulesOptions {
   logger: Logger;
   /** The rules of the agent that a fork was made from. */
   forkOf?: AccessRules | undefined;
+  /** The option that sets an approver, which a warning names. */
+  approverOption?: string;
 }
 
 export class AccessRules {
@@ -66,12 +68,15 @@ export class AccessRules {
   readonly profile: Profile | undefined;
   readonly fingerprints: Fingerprints;
   readonly audit: AuditFile | undefined;
+  /** The option that sets an approver. */
+  readonly approverOption: string;
   /** Approvals that last longer than a call, by the rules of the agent that calls. */
   #remembered: WeakMap<AccessRules, Set<string>> | undefined;
   #checkOrigins: WeakMap<object, object> | undefined;
 
-  constructor(given: AccessOptions | undefined, { logger, forkOf }: RulesOptions) {
+  constructor(given: AccessOptions | undefined, { logger, forkOf, approverOption = 'approve' }: RulesOptions) {
     this.logger = logger;
+    this.approverOption = approverOption;
     this.options = snapshot(given ?? {});
     const { profile, fingerprintFile, auditFile } = this.options;
     this.profile = profile === undefined ? undefined : readProfile(profile);

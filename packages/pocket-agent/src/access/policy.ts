@@ -238,8 +238,10 @@ export class Policy {
   }
 
   #warnWithoutApprover(tool: string): void {
+    const { approverOption } = this.rules;
     const who = this.path.join(' → ');
-    this.rules.warnOnce(`${who} needs an approval to call "${tool}", but has no approver: set the option "approve".`);
+    const text = `${who} needs an approval to call "${tool}", but has no approver: set the option "${approverOption}".`;
+    this.rules.warnOnce(text);
   }
 
   #allRules(): AccessRules[] {

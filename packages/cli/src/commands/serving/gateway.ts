@@ -1,7 +1,8 @@
 // The command `pocket-agent gateway`: serves all servers of a file behind one endpoint, and manages the callers.
 import { type Stats, unwatchFile, watchFile as watch } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import type { Gateway, GatewayListenOptions, GatewayOptions, GatewayState } from '@pocket-agent/gateway';
-import { errorText, isPocketError, PocketError, printable, withoutUndefined } from '@pocket-agent/kit';
+import { didYouMean, errorText, isPocketError, PocketError, printable, withoutUndefined } from '@pocket-agent/kit';
 import type { ConfirmPolicy } from 'pocket-agent';
 import { readArguments, wholeNumber } from '../../command-line/arguments.ts';
 import {
@@ -22,6 +23,8 @@ import { screenLogger } from '../../terminal/screen-logger.ts';
 
 /** How often the file is checked for changes. */
 const WATCH_MS = 1_000;
+/** What is read from the file only at the start. */
+const START_KEYS = ['name', 'oauth', 'approvals'] as const;
 /** How long calls in progress may take after a signal to stop. A second signal ends the program at once. */
 const DRAIN_MS = 25_000;
 
@@ -58,8 +61,10 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   if (first === 'login') return loginCommand(loginRequest(first, others, values), interrupts.signal);
   if (first === 'logout') return logoutCommand(loginRequest(first, others, values));
   if (first === 'logins') return loginsCommand(readLogins(others, { state: values.state, json: values.json }));
-  if (first === undefined || others.length > 0)
-    throw new PocketError('CONFIG_INVALID', 'Give one file with "mcpServers": pocket-agent gateway FILE');
+  if (first === undefined || others.length > 0) {
+    const hint = didYouMean(first ?? '', ['token', 'approvals', 'login', 'logout', 'logins']);
+    throw new PocketError('CONFIG_INVALID', `Give one file with "mcpServers": pocket-agent gateway FILE.${hint}`);
+  }
   const unused = tokenOptions.find((name) => values[name] !== undefined);
   if (unused) throw new PocketError('CONFIG_INVALID', `--${unused} belongs to pocket-agent gateway token add.`);
   const other = answerOptions.find((name) => values[name] !== undefined);
@@ -78,7 +83,7 @@ async function serve(file: string, values: Values, interrupts: Interrupts): Prom
       throw new PocketError('CONFIG_INVALID', `--${name} is for stdin and stdout: over HTTP each token has its own.`);
   // stdout carries the protocol
   const tell = (line: string) => void process.stderr.write(`${printable(line)}\n`);
-  const logger = screenLogger(tell);
+  const logger = screenLogger(tell, 'warn');
   const source = new GatewayFile(file, { logger, signal: interrupts.signal, tell });
   const access = values.confirm === undefined ? {} : { confirm: values.confirm as ConfirmPolicy };
   const read = async () => {
@@ -95,8 +100,11 @@ async function serve(file: string, values: Values, interrupts: Interrupts): Prom
     const open = new Gateway({ ...options, ...(await forCode()), logger, ...(state ? { state, ...loginKey() } : {}) });
     gateway = open;
     const reread = async () => {
-      open.update(await read());
-      tell(`${file} was read again.`);
+      const next = await read();
+      open.update(next);
+      const kept = START_KEYS.filter((key) => !isDeepStrictEqual(next[key], options[key]));
+      const hint = kept.length > 0 ? ` Start the gateway again to use the changes of ${kept.join(', ')}.` : '';
+      tell(`${file} was read again.${hint}`);
     };
     unwatch = watchFile(file, () => reread().catch((error) => tell(`${file} was not used: ${errorText(error)}`)));
     if (!address) {
@@ -171,7 +179,9 @@ function approvalsRequest([action = 'list', id, ...words]: readonly string[], va
   if ((action === 'list') !== (id === undefined) || (action === 'allow' && words.length > 0))
     throw new PocketError(
       'CONFIG_INVALID',
-      `pocket-agent gateway approvals ${action}${action === 'list' ? '' : ' ID'}`,
+      action === 'list'
+        ? '"list" takes no more words: pocket-agent gateway approvals list'
+        : `Give the ID of one question: pocket-agent gateway approvals ${action} ID`,
     );
   const { state, json, always = false } = values;
   return { action, id: id ?? '', reason: words.join(' '), args: values.arguments, always, state, json };
