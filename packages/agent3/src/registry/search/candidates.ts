@@ -1,5 +1,5 @@
 // Queries the database for agents that match the words and filters of a search.
-import { type Expression, type Kysely, type SqlBool, sql } from 'kysely';
+import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { SearchQuery } from '../../base/agents.ts';
 import type { RegistrySchema } from '../records/schema.ts';
 import { labelOf, type TextIndex, type TextQuery } from './text-index.ts';
@@ -7,6 +7,8 @@ import { labelOf, type TextIndex, type TextQuery } from './text-index.ts';
 /** How many results can be paged through. */
 export const MAX_RESULTS = 500;
 const MAX_BEST = 1_500;
+/** An estimate above this many times what can be ranked is trusted. */
+const MANY = 4;
 
 export type Filters = NonNullable<SearchQuery['filters']>;
 
@@ -26,9 +28,15 @@ export class Candidates {
   }
 
   async count(query: TextQuery, filters: Filters): Promise<number> {
+    return this.#countUpTo(sql`select 1 from ${this.#source(filters)} where ${this.#conditions(query, filters)}`);
+  }
+
+  /** Up to one more than can be ranked. Counting very many matches takes too long, so the database estimates first. */
+  async #countUpTo(matches: RawBuilder<unknown>): Promise<number> {
+    const { maxRanked, estimate } = this.#index;
+    if (((await estimate?.(this.#db, matches)) ?? 0) > MANY * maxRanked) return maxRanked + 1;
     const { rows } = await sql<{ total: number }>`
-      select count(*) as total from (select 1 from ${this.#source(filters)}
-      where ${this.#conditions(query, filters)} limit ${this.#index.maxRanked + 1}) as fitting`.execute(this.#db);
+      select count(*) as total from (${matches} limit ${maxRanked + 1}) as fitting`.execute(this.#db);
     return rows[0]?.total ?? 0;
   }
 
@@ -59,9 +67,11 @@ export class Candidates {
     const conditions = allOf([shown, ...filterConditions(filters)]);
     const { rows } = await sql<{ number: number }>`select number from agent3_agents where ${conditions}
       order by standing desc, number limit ${MAX_RESULTS}`.execute(this.#db);
-    const counted = await sql<{ total: number }>`select count(*) as total from (
-      select 1 from agent3_agents where ${conditions} limit ${this.#index.maxRanked}) as fitting`.execute(this.#db);
-    return { candidates: rows.map(({ number }) => ({ number, text: 1 })), total: counted.rows[0]?.total ?? 0 };
+    const total = await this.#countUpTo(sql`select 1 from agent3_agents where ${conditions}`);
+    return {
+      candidates: rows.map(({ number }) => ({ number, text: 1 })),
+      total: Math.min(total, this.#index.maxRanked),
+    };
   }
 
   async allowed(numbers: readonly number[], filters: Filters): Promise<number[]> {

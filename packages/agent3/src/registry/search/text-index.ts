@@ -65,6 +65,8 @@ export interface TextIndex {
   readonly isTitleSearchFast: boolean;
   /** Ranking more agents than this by text takes too long. */
   readonly maxRanked: number;
+  /** How many rows the database expects of a query, without running it. */
+  estimate?(db: Database, query: RawBuilder<unknown>): Promise<number>;
 }
 
 const ftsExpression = ({ groups, join, labels, inTitle }: TextQuery) => {
@@ -122,5 +124,10 @@ export const postgresIndex: TextIndex = {
   matchesAmong: (query, numbers) => sql`select number from (${numbers}) as best where
     (select document @@ ${tsExpression(query)} from agent3_texts where agent_number = best.number)`,
   isTitleSearchFast: false,
-  maxRanked: 4_000,
+  maxRanked: 2_500,
+  async estimate(db, query) {
+    type Plan = { 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] };
+    const { rows } = await sql<Plan>`explain (format json) ${query}`.execute(db);
+    return rows[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
+  },
 };
