@@ -245,14 +245,18 @@ test('a prompt is shown as system prompt, history and tools, with their shares o
   const { agent } = makeShop([refundCall, 'Done.'], { access: { confirm: 'never' }, systemPrompt: 'Be brief.' });
   const { page } = await visit(await startStudio({ shop: agent }));
   await say(page, 'Refund order 17');
+  await page.getByRole('link', { name: /^Run \w{4}$/ }).click();
   await page
     .getByRole('option', { name: /^script/ })
     .first()
     .click();
   const details = page.getByRole('region', { name: /^Details of script/ });
-  const tab = details.getByRole('tab', { name: 'ask again' });
-  await page.setViewportSize({ width: 1440, height: 420 }); // what is longer than the panel must not cover its tabs
-  await tab.click({ trial: true });
+  const tabs = details.getByRole('tablist');
+  const height = async () => (await tabs.boundingBox())?.height;
+  await tabs.waitFor();
+  const usual = await height();
+  await page.setViewportSize({ width: 1440, height: 300 }); // a prompt longer than the panel leaves the tabs their room
+  await expect.poll(height).toBe(usual);
   for (const title of [/^System prompt about \d+ token/, /^History: 1 message about/, /^1 tool about/])
     await details.getByRole('heading', { name: title }).waitFor();
 });
