@@ -51,7 +51,7 @@ const stackTraceModule = `
 /** Uses the library with all its extensions in one program. Each tarball contains its own helper packages. */
 export function tryExtensions(project: Project): void {
   project.evaluate(missingEngineModule);
-  project.install('@types/node@24', 'quickjs-wasi@3.6.2');
+  project.install('@types/node@26', 'quickjs-wasi@3.6.2'); // the newest; tryLibrary compiles with those of this repository
   project.write('together.ts', togetherModule);
   compile(project, 'together.ts');
   assert.match(project.run(project.node.path, 'out/together.js'), /Redis at 127.0.0.1:9 cannot be reached.*passed/s);

@@ -50,15 +50,15 @@ export async function runCommand(given: readonly string[], interrupts: Interrupt
   }
 }
 
-/** `npm start` runs in the root of the checkout, but paths on the command line begin in the folder of the user. */
+/** Scripts of npm run in the root of the checkout, but paths on the command line begin in the folder of the user. */
 async function enterUserFolder(): Promise<void> {
   const { INIT_CWD: folder } = process.env;
-  if (!folder || !(await import('./command-line/help.ts')).isNpmStart) return;
+  if (!folder || !(await import('./command-line/help.ts')).isNpmScript) return;
   try {
     process.chdir(folder);
   } catch (cause) {
     const { PocketError } = await import('@pocket-agent/kit');
-    const text = `The folder ${folder}, where npm start was run, does not exist or cannot be entered. Run it in another folder.`;
+    const text = `The folder ${folder}, where npm was run, does not exist or cannot be entered. Run it in another folder.`;
     throw new PocketError('CONFIG_INVALID', text, { cause });
   }
 }

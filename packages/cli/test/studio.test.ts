@@ -2,9 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { CommandFolder, commandLine } from './fixtures/command.ts';
 
 const folder = new CommandFolder();
@@ -28,4 +29,16 @@ test('prints an address with a token, serves the agents of files there, and ends
   expect(await (await fetch(origin)).text()).toContain('<title>Studio</title>');
   studio.kill('SIGTERM');
   expect(await once(studio, 'exit')).toEqual([143, null]);
+});
+
+test('names the option that chooses another port if the port is in use', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const { code, stderr } = await folder.command(['studio', '--model', 'demo', '--port', `${port}`]);
+  expect(code).toBe(2);
+  expect(stderr).toContain(
+    `pocket-agent: Cannot listen on 127.0.0.1 port ${port}: the port is in use (EADDRINUSE). Choose another port with --port; 0 takes one that is free.\n`,
+  );
 });

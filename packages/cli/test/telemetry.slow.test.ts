@@ -68,7 +68,9 @@ describe('pocket-agent', () => {
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
     const outcome = await folder.spawned(['Hello', '-m', 'demo'], { env });
     expect(outcome).toMatchObject({ code: 0, stdout: expect.stringContaining('demo') });
-    expect(outcome.stderr).toContain('pocket-agent: the last spans and metrics were not exported: ');
+    expect(outcome.stderr).toContain(
+      'the last spans and metrics were not exported to http://127.0.0.1:9 (OTEL_EXPORTER_OTLP_ENDPOINT): connect ECONNREFUSED 127.0.0.1:9\n',
+    );
     expect(outcome.stderr).not.toMatch(/\n\s+at /); // no stack trace
   });
 

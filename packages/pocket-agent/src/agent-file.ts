@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import {
   checkValue,
   configError,
+  didYouMean,
   errorText,
   isRecord,
   listOf,
@@ -105,8 +106,12 @@ function readParts(options: PocketAgentOptions): NestedAgentOptions {
 
 /** The checked servers in the content of a file. */
 export function readServers(file: string, content: unknown): ReadonlyMap<string, McpServerEntry> {
-  if (!isRecord(content) || !('mcpServers' in content || 'servers' in content))
-    throw configError(`${file} must contain an object "mcpServers".`);
+  if (!isRecord(content) || !('mcpServers' in content || 'servers' in content)) {
+    const meant = (key: string) => didYouMean(key, ['mcpServers', 'servers']);
+    const misspelt = isRecord(content) ? Object.keys(content).find(meant) : undefined;
+    const hint = misspelt === undefined ? '' : ` It has "${misspelt}".${meant(misspelt)}`;
+    throw configError(`${file} must contain an object "mcpServers".${hint}`);
+  }
   return inFile(file, () => readMcpConfig(content));
 }
 

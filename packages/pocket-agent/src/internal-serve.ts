@@ -1,5 +1,6 @@
 // Names that the other packages of this repository share with the library. Not public: they may change in any release.
 
+export { agentLabel } from './base/agent-label.ts';
 export { bearerGate, cannotListen, isLocal, serveHttp } from './serve/http-server.ts';
 export { inputOf, MAX_FILES, type SentFile } from './serve/message-files.ts';
 export { type ResourceService, serveResources } from './serve/resources.ts';

@@ -31,7 +31,7 @@ const faults: Fault[] = [
   {
     fault: 'invalid YAML',
     manifest: 'tool_human_name: "open\ntool_list: []\n',
-    problems: ['manifest.yaml:3:1: found invalid YAML (Missing closing "quote); expected YAML'],
+    problems: ['manifest.yaml:3:1: found a YAML error (Missing closing "quote); expected valid YAML'],
   },
   {
     fault: 'an empty file',
@@ -75,7 +75,7 @@ const faults: Fault[] = [
   {
     fault: 'a duplicate key',
     manifest: `${HEAD}tool_human_name: again\n`,
-    problems: ['manifest.yaml:5:1: found invalid YAML (Map keys must be unique); expected YAML'],
+    problems: ['manifest.yaml:5:1: found a YAML error (Map keys must be unique); expected valid YAML'],
   },
   {
     fault: 'no name for users',

@@ -93,7 +93,7 @@ const faults: Fault[] = [
     fault: 'an unquoted colon',
     text: skillText('pdf', 'Use it when: always'),
     problems: [
-      '3:14: found invalid YAML (Nested mappings are not allowed in compact mappings); expected a string with ": " in quotes',
+      '3:14: found a YAML error (Nested mappings are not allowed in compact mappings); expected a string with ": " in quotes',
     ],
   },
   {

@@ -68,7 +68,7 @@ test('a running call finishes with its old code, which is closed afterwards', as
 });
 
 test.each([
-  ['manifest.yaml', 'tool_list: [', 'invalid YAML'],
+  ['manifest.yaml', 'tool_list: [', 'a YAML error'],
   ['tool.ts', 'export class Tools {', 'an error: '],
   [
     'tool.ts',

@@ -6,7 +6,7 @@ import { toNodeHandler } from '@modelcontextprotocol/node';
 import { refuseUnreadable, startListening } from '@pocket-agent/http/mcp';
 import { configError, errorText } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
-import { ConversationMemory, Conversations, cannotListen, isLocal } from 'pocket-agent/internal/serve';
+import { agentLabel, ConversationMemory, Conversations, cannotListen, isLocal } from 'pocket-agent/internal/serve';
 import { signNotification } from '../signing/notification-jwt.ts';
 import { CardSigner } from '../signing/sign-card.ts';
 import { SigningKeys } from '../signing/signing-keys.ts';
@@ -93,9 +93,7 @@ export class A2aService {
     const { host = '127.0.0.1', port = 0, ...access } = listenOptions;
     const options = { ...this.#options, ...access };
     if (!isLocal(host) && !hasCallers(options))
-      this.#agent.logger.warn(
-        `${this.#agent.name} listens on ${host} without a token: anyone who can reach it may use it.`,
-      );
+      this.#agent.logger.warn(`Without a token, everyone who can reach ${host} may use ${agentLabel(this.#agent)}.`);
     const shownHost = host.includes(':') ? `[${host}]` : host;
     await this.#signer?.published(); // throws for unusable keys
     const fetch = this.#makeHandler(shownHost, options);

@@ -5,14 +5,24 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
-  type JsonWebKey,
   type KeyObject,
   sign,
 } from 'node:crypto';
 import { PocketError } from '@pocket-agent/kit';
 
-/** A JSON Web Key, with its id. */
-export type SigningKey = JsonWebKey & { kid?: string; alg?: string };
+/** A JSON Web Key, with its id. The type is our own: not every version of @types/node exports one from node:crypto. */
+export interface SigningKey {
+  kty?: string;
+  kid?: string;
+  alg?: string;
+  crv?: string;
+  x?: string;
+  y?: string;
+  n?: string;
+  e?: string;
+  d?: string;
+  [member: string]: unknown;
+}
 
 interface Algorithm {
   kty: string;

@@ -53,7 +53,7 @@ Commands:
                               those of a program
   memory [ACTION]             list or erase what agents remember with --memory
   callers [ACTION]            list, show, export or erase what serve --conversations saved about its callers
-  worker FILE                 advance the durable runs of the agents that a module exports
+  worker MODULE               advance the durable runs of the agents that a module exports
   runs [ACTION]               list, show or cancel durable runs, and answer their questions
   doctor                      check Node, keys, servers and tool folders, and say how to fix problems
 
@@ -290,7 +290,7 @@ Options:
 `,
   },
   worker: {
-    usage: ['pocket-agent worker [options] FILE'],
+    usage: ['pocket-agent worker [options] MODULE'],
     about: `Advances the durable runs of the agents that a module exports, until it is stopped:
 export const agents = { support: () => new PocketAgent({ … }) }
 On PostgreSQL any number of workers share the runs, and take over those of a worker that died.
@@ -351,10 +351,11 @@ ${source}`,
   },
 };
 
-/** True in a checkout, where the command is started from source. */
-export const isNpmStart = process.env.npm_lifecycle_event === 'start' && import.meta.url.endsWith('.ts');
+/** True in a checkout, where `npm start` and `npm run studio` start the command from source. */
+export const isNpmScript =
+  /^(start|studio)$/.test(process.env.npm_lifecycle_event ?? '') && import.meta.url.endsWith('.ts');
 /** How to type the command in advice. */
-export const program = isNpmStart ? 'npm start --silent --' : 'pocket-agent';
+export const program = isNpmScript ? 'npm start --silent --' : 'pocket-agent';
 
 export const commandNames: readonly string[] = Object.keys(helps).filter((name) => name !== 'ask');
 

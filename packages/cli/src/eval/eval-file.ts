@@ -156,7 +156,11 @@ async function reportChecks(source: YamlEval, cases: readonly YamlCase[]): Promi
     if (Object.keys(checks).length === 0) source.report(path, { found: 'no checks', expected: 'at least one check' });
     for (const pattern of listOf(checks.matches)) {
       const problem = patternProblem(pattern);
-      if (problem) source.report([...path, 'matches'], { found: problem, expected: 'a regular expression' });
+      if (problem)
+        source.report([...path, 'matches'], {
+          found: `${describeValue(pattern)} (${problem})`,
+          expected: 'a regular expression',
+        });
     }
     const problem = checks.schema && (await schemaProblem(checks.schema));
     if (problem) source.report([...path, 'schema'], { found: problem, expected: 'a JSON Schema' });

@@ -1,4 +1,5 @@
 // Loads the agents that a module exports. It is the program of the user, like a file that is given to node.
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { errorText, isRecord, PocketError } from '@pocket-agent/kit';
@@ -14,6 +15,11 @@ export function isModule(file: string): boolean {
 export async function agentsOf(file: string): Promise<Readonly<Record<string, AgentMaker>>> {
   const example = 'export const agents = { support: () => new PocketAgent(…) }';
   const wrong = (problem: string) => new PocketError('CONFIG_INVALID', `${file} ${problem}: ${example}`);
+  if (!existsSync(file)) throw new PocketError('CONFIG_INVALID', `There is no file ${file}.`);
+  if (!isModule(file)) {
+    const text = `${file} is not a module (.ts, .js, .mts, .mjs, .cts or .cjs), which must export its agents: ${example}`;
+    throw new PocketError('CONFIG_INVALID', text);
+  }
   let module: unknown;
   try {
     module = await import(pathToFileURL(resolve(file)).href);

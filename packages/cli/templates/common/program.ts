@@ -8,7 +8,8 @@ export async function runProgram(program: () => Promise<void>): Promise<void> {
     await program();
   } catch (error) {
     if (!saysWhatToDo(error)) throw error;
-    console.error(error.message);
+    const advice = error.message.includes('EADDRINUSE') ? ' The variable PORT sets it.' : '';
+    console.error(`${error.message}${advice}`);
     process.exit(1);
   }
 }

@@ -277,7 +277,10 @@ describe('problems of the file are reported with line and column', () => {
     ['cases:\n  - prompt: Go\n', ['found no "checks"']],
     ['cases:\n  - prompt: Go\n    checks: {}\n', [':3:13: found no checks; expected at least one check']],
     ['cases:\n  - prompt: Go\n    checks: { maxSteps: many }\n', [':3:25: found "many"; expected a whole number']],
-    ['cases:\n  - prompt: Go\n    checks: { matches: "(" }\n', [':3:24: found', 'a regular expression']],
+    [
+      'cases:\n  - prompt: Go\n    checks: { matches: "(" }\n',
+      [':3:24: found "(" (Invalid regular expression: /(/u: ', '); expected a regular expression'],
+    ],
     ['cases:\n  - prompt: Go\n    checks: { schema: { type: 7 } }\n', [':3:23: found an invalid schema']],
     ['cases:\n  - prompt: Go\n    files: [absent.pdf]\n    checks: { contains: x }\n', [':3:13: found "absent.pdf"']],
     [
@@ -285,7 +288,7 @@ describe('problems of the file are reported with line and column', () => {
       [':3:15: found a second case "Go"'],
     ],
     [repeated(1_001), [':1:10: found 1001; expected a whole number of runs for each case, 1 to 1000']],
-    ['cases: [\n', ['invalid YAML']],
+    ['cases: [\n', ['found a YAML error (', '); expected valid YAML']],
     ['', ['an empty file; expected a mapping with cases']],
   ])('%j', async (yaml, texts) => {
     const { code, stderr, file } = await evaluate(yaml, []);

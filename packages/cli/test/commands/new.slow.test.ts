@@ -1,8 +1,10 @@
 // The tests and the failures of projects that `pocket-agent new` has made.
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { CommandFolder, main } from '../fixtures/command.ts';
 import { newProject, root, templates } from '../fixtures/projects.ts';
 
@@ -65,6 +67,11 @@ test.each(templates)(
   },
 );
 
+const busy = createServer().listen(0, '127.0.0.1');
+await once(busy, 'listening');
+const { port: busyPort } = busy.address() as AddressInfo;
+afterAll(() => void busy.close());
+
 describe.each(templates)('a program of the template %s that cannot work', (template) => {
   const program = { agent: ['serve.ts'], 'mcp-server': ['server.ts', '--http'], bot: ['bot.ts'] }[template] ?? [];
   const noKey = 'Model "openai/gpt-5" needs a key: set OPENAI_API_KEY, or pass modelSettings.apiKey.\n';
@@ -90,6 +97,11 @@ describe.each(templates)('a program of the template %s that cannot work', (templ
             'with a host that does not exist',
             { HOST: 'shop.invalid' },
             /^Cannot listen on shop\.invalid port 3000: .+\n$/,
+          ],
+          [
+            'with a port in use',
+            { PORT: `${busyPort}` },
+            /\. Choose another port; .+\. The variable PORT sets it\.\n$/,
           ],
           ['without a token', { AGENT_TOKEN: '', MCP_TOKEN: '' }, /^Set (AGENT|MCP)_TOKEN to a secret .+\.\n$/],
         ];

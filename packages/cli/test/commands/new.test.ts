@@ -176,15 +176,18 @@ describe('pocket-agent new', () => {
     const { code, stdout, stderr } = await folder.spawned(['tools'], { cwd: root, env });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toBe(
-      `pocket-agent: The folder ${gone}, where npm start was run, does not exist or cannot be entered. Run it in another folder.\n`,
+      `pocket-agent: The folder ${gone}, where npm was run, does not exist or cannot be entered. Run it in another folder.\n`,
     );
   });
 
-  test('reads files of the folder of the user when npm start runs in the checkout', async () => {
-    const cwd = await workingFolder(folder);
-    await writeFile(join(cwd, 'off.json'), JSON.stringify({ mcpServers: { off: { command: 'x', disabled: true } } }));
-    const env = { npm_lifecycle_event: 'start', INIT_CWD: cwd };
-    const { stderr } = await folder.spawned(['tools', '--mcp', './off.json'], { cwd: root, env });
-    expect(stderr).toBe('No servers and no tool folders.\n');
-  });
+  test.each(['start', 'studio'])(
+    'reads files of the folder of the user when npm runs %s in the checkout',
+    async (script) => {
+      const cwd = await workingFolder(folder);
+      await writeFile(join(cwd, 'off.json'), JSON.stringify({ mcpServers: { off: { command: 'x', disabled: true } } }));
+      const env = { npm_lifecycle_event: script, INIT_CWD: cwd };
+      const { stderr } = await folder.spawned(['tools', '--mcp', './off.json'], { cwd: root, env });
+      expect(stderr).toBe('No servers and no tool folders.\n');
+    },
+  );
 });

@@ -264,7 +264,12 @@ describe('pocket-agent tools', () => {
     await writeFile(file, '{ "tests": 3 }');
     expect(await command(['tools', '--config', file])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('broken.json must contain an object "mcpServers"'),
+      stderr: expect.stringContaining('broken.json must contain an object "mcpServers".\n'),
+    });
+    await writeFile(file, '{ "mcpServer": {} }');
+    expect(await command(['tools', '--config', file])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('an object "mcpServers". It has "mcpServer". Did you mean "mcpServers"?\n'),
     });
   });
 });

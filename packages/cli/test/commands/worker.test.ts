@@ -96,6 +96,7 @@ test('ends calls that have begun before it reports that the address for studios 
   const { code, stderr } = await folder.spawned(['worker', module, '--runs', database, '--studio', String(port)]);
   expect(code).toBe(2);
   expect(stderr).toContain('EADDRINUSE');
+  expect(stderr).toContain('Choose another port with --studio; 0 takes one that is free.');
   expect(readFileSync(log, 'utf8')).toBe('begun ended ');
   await runs.close();
 });
@@ -108,9 +109,18 @@ test('refuses modules without agents', async () => {
   expect((await worker(module, '--runs', database)).stderr).toContain(
     'must export its agents: export const agents = {',
   );
-  expect((await worker(join(folder.path, 'none.mjs'), '--runs', database)).stderr).toContain('cannot be loaded');
+  const none = join(folder.path, 'none.mjs');
+  expect((await worker(none, '--runs', database)).stderr).toBe(`pocket-agent: There is no file ${none}.\n`);
+  const agentFile = join(folder.path, 'desk.json');
+  writeFileSync(agentFile, '{ "llmModel": "demo" }');
+  expect((await worker(agentFile, '--runs', database)).stderr).toContain(
+    `${agentFile} is not a module (.ts, .js, .mts, .mjs, .cts or .cjs), which must export its agents: export const agents = {`,
+  );
+  const broken = join(folder.path, 'broken.mjs');
+  writeFileSync(broken, "import './gone.mjs';");
+  expect((await worker(broken, '--runs', database)).stderr).toContain(`${broken} cannot be loaded: `);
   expect((await worker(module)).stderr).toContain('Name the database');
-  expect((await worker()).stderr).toContain('worker FILE --runs DATABASE');
+  expect((await worker()).stderr).toContain('worker MODULE --runs DATABASE');
 });
 
 test('a studio attaches only to an address with a token', async () => {

@@ -1,5 +1,6 @@
 // Exports the spans and metrics of a program if OTEL_EXPORTER_OTLP_ENDPOINT is set and the SDK of OpenTelemetry is
 // installed. All settings are environment variables of the SDK.
+import { once } from 'node:events';
 import { settlesWithin } from '../base/abort.ts';
 import { errorText } from '../base/errors.ts';
 import { hasTelemetry } from './telemetry.ts';
@@ -12,6 +13,8 @@ const ENDPOINTS = [
 const PACKAGES = '@opentelemetry/api @opentelemetry/sdk-node';
 /** How long a program waits for the collector before it ends. */
 const FLUSH_MS = 2_000;
+/** How long it then waits for a connection, to say why nothing was exported. */
+const CONNECT_MS = 500;
 /** Errors of the SDK may contain a stack trace. */
 const MAX_REPORT = 300;
 
@@ -28,18 +31,46 @@ export async function withExport<Value>(name: string, program: () => Promise<Val
   try {
     return await program();
   } finally {
-    if (sdk) await flush(name, sdk);
+    if (sdk && endpoint) await flush(name, sdk, endpoint);
   }
 }
 
-async function flush(name: string, sdk: Sdk): Promise<void> {
-  let problem = `nothing answered within ${FLUSH_MS} ms`;
+async function flush(name: string, sdk: Sdk, endpoint: string): Promise<void> {
+  let problem: string | undefined;
   const sent = sdk.shutdown().catch((error: unknown) => {
     problem = errorText(error);
     throw error;
   });
   const isSent = await settlesWithin(FLUSH_MS, sent).catch(() => false);
-  if (!isSent) report(name, `the last spans and metrics were not exported: ${problem}`);
+  if (isSent) return;
+  const address = process.env[endpoint] ?? '';
+  problem ??= (await connectProblem(address)) ?? `nothing answered within ${FLUSH_MS} ms`;
+  report(name, `the last spans and metrics were not exported to ${withoutSecrets(address)} (${endpoint}): ${problem}`);
+}
+
+/** Why there is no connection to the collector: the SDK tries again and again, and keeps the reason to itself. */
+async function connectProblem(address: string): Promise<string | undefined> {
+  const { hostname, port, protocol } = URL.canParse(address) ? new URL(address) : {};
+  if (!hostname) return undefined;
+  const { connect } = await import('node:net');
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const socket = connect({ host, port: Number(port) || (protocol === 'https:' ? 443 : 80) });
+  const signal = AbortSignal.timeout(CONNECT_MS);
+  try {
+    await once(socket, 'connect', { signal });
+    return undefined;
+  } catch (error) {
+    return signal.aborted ? `no connection within ${CONNECT_MS} ms` : errorText(error);
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Without a name and a password, and without a key in the query. */
+function withoutSecrets(address: string): string {
+  if (!URL.canParse(address)) return address;
+  const { protocol, host } = new URL(address);
+  return host ? `${protocol}//${host}` : address;
 }
 
 function report(name: string, text: string): void {

@@ -126,6 +126,7 @@ const otherNames: Readonly<Record<string, string>> = {
   system: ' Did you mean "systemPrompt"?',
   prompt: ' Did you mean "systemPrompt"?',
   description: ' Did you mean "roleDescription"?',
+  'limits.maxCost': ' Did you mean "maxCostUsd"?',
   'completionOptions.maxTokens': ' Did you mean "maxOutputTokens"?',
 };
 

@@ -1,5 +1,6 @@
 // The budget of a run. A sub-agent spends from its own budget and from those of its parent agents.
 import { PocketError } from '@pocket-agent/kit';
+import { agentLabel } from '../base/agent-label.ts';
 import { addUsage, noUsage, type ToolUsage, totalTokens, type Usage } from './usage.ts';
 
 /** The limits for all runs that share a `Budget`. */
@@ -31,13 +32,13 @@ export class Budget {
   // without a prototype: models choose the keys
   readonly totals: RunTotals = { usage: noUsage(), byAgent: Object.create(null), byTool: Object.create(null) };
   readonly #limits: BudgetLimits;
-  readonly #name: string;
+  readonly #label: string;
   readonly #parent: Budget | undefined;
   readonly #lifetime: Budget | undefined;
 
   /** Spending also counts in `parent` and `lifetime`. */
   constructor({ name, limits = {}, parent, lifetime }: BudgetOptions) {
-    this.#name = name;
+    this.#label = agentLabel({ name });
     this.#limits = limits;
     this.#parent = parent;
     this.#lifetime = lifetime;
@@ -126,13 +127,13 @@ export class Budget {
   #unpriced(): PocketError {
     return new PocketError(
       'PRICE_UNKNOWN',
-      `${this.#name} cannot enforce limits.maxCostUsd: the price of a model that answered is unknown. Set it in prices.`,
+      `limits.maxCostUsd of ${this.#label} cannot be enforced: the price of a model that answered is unknown. Set it in prices.`,
       { details: { limit: 'maxCostUsd', totals: structuredClone(this.totals) } },
     );
   }
 
   #refuse(limit: string, amount: string, used = ''): never {
-    throw new PocketError('BUDGET_REACHED', `The run of ${this.#name} reached limits.${limit} (${amount})${used}.`, {
+    throw new PocketError('BUDGET_REACHED', `The run of ${this.#label} reached limits.${limit} (${amount})${used}.`, {
       details: { limit, totals: structuredClone(this.totals) },
     });
   }

@@ -149,19 +149,22 @@ function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): st
   return errorText(error);
 }
 
-/** A sentence about the output of a child that did not answer, with a leading space; empty without output. */
+/**
+ * A sentence about the output of a child that failed, with a leading space; empty without output. It shows the line of
+ * stderr that names an error and the lines that explain it; without such a line, the last ones.
+ */
 export function childHint({ stderr, noise }: ChildTransport): string {
   if (noise) return ` It prints text on stdout that is not MCP: ${JSON.stringify(noise)}.`;
-  const said = errorLines(stderr);
-  return said && ` It said: ${said}`;
-}
-
-/** The line of stderr that names an error and the lines that explain it; without such a line, the last ones. */
-function errorLines(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.trim());
   const from = lines.findLastIndex((line) => /^(Uncaught )?[\w.]*(Error|Exception)\b[^:]*: /.test(line));
-  if (from < 0) return lines.slice(-3).join(' / ').trim();
+  if (lines.length === 0) return '';
+  // these lines may have nothing to do with the failure
+  if (from < 0) return ` Its stderr ends with: ${shown(lines.slice(-3))}`;
   // without the stack, the fields of the error and the version of Node
   const explanation = lines.slice(from).filter((line) => !/^([\s{}]|Node\.js v)/.test(line));
-  return explanation.slice(0, 3).join(' / ').trim();
+  return ` It said: ${shown(explanation.slice(0, 3))}`;
+}
+
+function shown(lines: readonly string[]): string {
+  return lines.join(' / ').trim();
 }

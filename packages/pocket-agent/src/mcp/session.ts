@@ -161,7 +161,9 @@ export class Session {
   /** Why the session ended or failed, with the last output of a server process. */
   reasonOf(error: unknown): string {
     if (this.closeReason) return this.closeReason.message;
-    return `${errorText(error)}${this.transport instanceof ChildTransport ? childHint(this.transport) : ''}`;
+    const reason = errorText(error);
+    const hint = this.transport instanceof ChildTransport ? childHint(this.transport) : '';
+    return hint === '' ? reason : `${reason.replace(/[.!?]?$/, (end) => end || '.')}${hint}`;
   }
 
   /** The attributes of the span of a call. */

@@ -2,6 +2,7 @@
 import type { McpServer, McpServerFactory } from '@modelcontextprotocol/server';
 import { type McpHandler, serveStdio } from '@pocket-agent/http/mcp';
 import { configError } from '@pocket-agent/kit';
+import { agentLabel } from '../base/agent-label.ts';
 import { type HttpServer, type HttpServerOptions, isLocal, serveFetch, serveHttp } from './http-server.ts';
 import { MessageServers } from './message-servers.ts';
 import type { ServedAgent } from './served-agent.ts';
@@ -44,11 +45,11 @@ export class AgentService {
   }
 
   async listen(given: HttpServerOptions = {}): Promise<HttpServer> {
-    const { name, logger } = this.#agent;
+    const { logger } = this.#agent;
     const options = { ...this.#access, ...given };
     this.#checkCallers(options);
     if (!hasTokens(options) && !isLocal(options.host))
-      logger.warn(`${name} listens on ${options.host} without a token: everyone who can reach it may use it.`);
+      logger.warn(`Without a token, everyone who can reach ${options.host} may use ${agentLabel(this.#agent)}.`);
     const server = await serveHttp(this.#factory(options), { onError: this.#logError, ...options });
     const listening: HttpServer = {
       ...server,
@@ -72,9 +73,9 @@ export class AgentService {
 
   #makeHandler(): McpHandler {
     this.#checkCallers(this.#access);
-    const { name, logger } = this.#agent;
+    const { logger } = this.#agent;
     if (!hasTokens(this.#access) && this.#access.allowedHosts)
-      logger.warn(`${name} is served without a token: everyone who can reach it may use it.`);
+      logger.warn(`Without a token, everyone who can reach this server may use ${agentLabel(this.#agent)}.`);
     return serveFetch(this.#factory(this.#access), { onError: this.#logError, ...this.#access });
   }
 

@@ -165,6 +165,15 @@ describe('limits', () => {
     expectValidHistory(agent);
   });
 
+  test.each([
+    ['desk', 'desk'],
+    [undefined, 'an agent without a name'],
+  ])('the error calls an agent with the name %s %s', async (name, shown) => {
+    const agentConfig = { name };
+    const { agent } = scriptedAgent([callAdd, 'never'], { tools: [add], agentConfig, limits: { maxTokens: 1 } });
+    expect((await budgetError(agent.run('x'))).message).toContain(`The run of ${shown} reached limits.`);
+  });
+
   test('maxCostUsd with a model of unknown price is refused before it costs anything', async () => {
     const { agent, model } = scriptedAgent(['x'], { limits: { maxCostUsd: 1 } });
     await expect(agent.run('x')).rejects.toMatchObject({

@@ -30,6 +30,7 @@ describe('an unknown option', () => {
     [{ confirm: 'always' }, 'An agent has no option "confirm". It belongs in access.'],
     [{ limits: { maxStep: 3 } }, 'limits has no option "maxStep". Did you mean "maxSteps"?'],
     [{ agentConfig: { ...agentConfig, system_prompt: '' } }, 'Did you mean "systemPrompt"?'],
+    [{ limits: { maxCost: 3 } }, 'limits has no option "maxCost". Did you mean "maxCostUsd"?'],
     [{ limits: { budget: 3 } }, 'limits has no option "budget". Available: maxSteps, '],
     [{ limits: { constructor: 3 } }, 'limits has no option "constructor". Available: maxSteps, '],
     [{ access: 'reader' }, 'access must be an object, got "reader".'],

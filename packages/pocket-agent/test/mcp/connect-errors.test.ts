@@ -115,7 +115,9 @@ describe('a program', () => {
 
   test('that prints no error is reported with its last lines', async () => {
     const program = 'console.error("one\\ntwo\\n\\nthree\\nfour\\n"); process.exit(1)';
-    expect(await reasonOf({ command: node, args: ['-e', program] })).toMatch(/It said: two \/ three \/ four$/);
+    expect(await reasonOf({ command: node, args: ['-e', program] })).toMatch(
+      /Its stderr ends with: two \/ three \/ four$/,
+    );
   });
 
   test('with its arguments in "command" is reported with where they belong', async () => {

@@ -384,8 +384,12 @@ describe('the HTTP endpoint', () => {
     await serve([], { host: '0.0.0.0', token: 'right', agent: { logger } });
     await serve([], { host: '0.0.0.0', tokens: { right: 'reader' }, agent: { logger } });
     expect(warnings).toEqual([]);
-    await serve([], { host: '0.0.0.0', agent: { logger } });
-    expect(warnings).toEqual([expect.stringContaining('without a token')]);
+    for (const name of ['desk', undefined])
+      await serve([], { host: '0.0.0.0', agent: { logger, agentConfig: { llmModel: 'demo', name } } });
+    expect(warnings).toEqual([
+      'Without a token, everyone who can reach 0.0.0.0 may use desk.',
+      'Without a token, everyone who can reach 0.0.0.0 may use an agent without a name.',
+    ]);
   });
 
   test('DELETE ends a session, and a request without one is refused', async () => {

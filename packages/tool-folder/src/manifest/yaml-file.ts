@@ -94,8 +94,8 @@ export class YamlFile<Value> {
     const [first, second] = documents;
     for (const { errors, warnings } of documents) {
       for (const fault of [...errors, ...warnings]) {
-        const expected = fault.code === 'BLOCK_AS_IMPLICIT_KEY' ? QUOTED : 'YAML';
-        this.#addProblem(fault.pos[0], `invalid YAML (${fault.message})`, expected);
+        const expected = fault.code === 'BLOCK_AS_IMPLICIT_KEY' ? QUOTED : 'valid YAML';
+        this.#addProblem(fault.pos[0], `a YAML error (${fault.message})`, expected);
       }
     }
     if (this.problems.length > 0) return undefined;

@@ -20,7 +20,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   });
   const [file, ...others] = positionals;
   if (file === undefined || others.length > 0)
-    throw new PocketError('CONFIG_INVALID', `Usage: ${program} worker FILE --runs DATABASE`);
+    throw new PocketError('CONFIG_INVALID', `Usage: ${program} worker MODULE --runs DATABASE`);
   const url = runsUrl(values.runs);
   const maxParallelRuns = wholeNumber('parallel', values.parallel);
   const agents = await agentsOf(file);

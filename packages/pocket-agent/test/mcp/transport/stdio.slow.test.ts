@@ -20,7 +20,19 @@ describe('a stdio server', () => {
     expect(reasons[0]).toMatch(
       /^Could not start MCP server "it" \(node\): it ended or closed its output before it answered/,
     );
-    expect(reasons[0]).toContain('It said: API_TOKEN is wrong');
+    expect(reasons[0]).toContain('Its stderr ends with: API_TOKEN is wrong');
+  });
+
+  test('that ends later is reported with the last lines of its stderr, in a sentence of their own', async () => {
+    const { args, ...entry } = stdio('stdio-plain.ts', folder());
+    const greeting = ['--import', 'data:text/javascript,console.error("server up")'];
+    const { client, lines } = testClient({
+      mcpConfig: { mcpServers: { it: { ...entry, args: [...greeting, ...args] } } },
+    });
+    process.kill(Number(textOfResult(await client.callTool('pid', {}))), 'SIGKILL');
+    await eventually(() =>
+      expect(lines.join('\n')).toMatch(/MCP server "it" was lost: [^.]+\. Its stderr ends with: server up$/m),
+    );
   });
 
   test.each([
