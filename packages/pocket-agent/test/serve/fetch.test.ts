@@ -93,7 +93,7 @@ test('a public host name without a token is reported', async () => {
   cleanUps.push(() => agent.close());
   const url = 'https://agents.example/mcp';
   await agent.asMcpServer({ allowedHosts: ['agents.example'] }).fetch(post(url, JSON.stringify(initialize)));
-  expect(lines).toEqual([expect.stringContaining('without a token')]);
+  expect(lines).toEqual([expect.stringContaining('Without a token, everyone who can reach this server may use ')]);
 });
 
 test('a web page of another origin is refused', async () => {
