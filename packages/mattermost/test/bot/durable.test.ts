@@ -138,7 +138,7 @@ test('a call that waits for an approval is not shown as running', async () => {
   await until(texts).toContain(':hourglass_flowing_sand: `look` …');
   await react(fake, 'alice', post.id, '+1');
   await until(texts).toContainEqual(expect.stringContaining('Allowed by alice'));
-  await until(texts).toContain(':hourglass_flowing_sand: `look` …');
+  await until(texts).toContain(':hourglass_flowing_sand: `look`, `remove` …'); // made when the other call has ended
   held.go();
   await until(texts).toContain('Done.');
 });
