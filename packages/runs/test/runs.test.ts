@@ -9,12 +9,15 @@ testRuns(async () => `sqlite:${newFile()}`);
 test('only one process at a time advances runs, and the next one takes over when it ends', async () => {
   const options = { url: `sqlite:${newFile()}`, logger: silent };
   const first = await openRuns({ ...options, agents: { a: () => agentOf(['first']) } });
-  const second = await openRuns({ ...options, agents: { a: () => agentOf(['second']) } });
+  const warnings: string[] = [];
+  const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
+  const second = await openRuns({ ...options, logger, agents: { a: () => agentOf(['second']) } });
   const { id } = await second.start('a', 'Hi');
   expect(await second.result(id)).toBe('first');
   await first.close();
   const later = await second.start('a', 'Hi again');
   expect(await second.result(later.id)).toBe('second');
+  expect(warnings).toEqual([expect.stringMatching(/^Another process advances the runs of .*; this one waits/)]);
   await second.close();
 });
 

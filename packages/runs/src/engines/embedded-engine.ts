@@ -15,6 +15,8 @@ export class EmbeddedEngine implements Engine {
   readonly #worker: Worker;
   readonly #file: string;
   #unlock: (() => void) | undefined;
+  /** Whether another process was found at work. */
+  #isWaiting = false;
   #timer: NodeJS.Timeout | undefined;
   #tickedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
@@ -72,7 +74,12 @@ export class EmbeddedEngine implements Engine {
 
   async #becomeWorker(): Promise<boolean> {
     this.#unlock = await tryWorkerLock(this.#file);
-    if (!this.#unlock) return false;
+    if (!this.#unlock) {
+      const text = `Another process advances the runs of ${this.#file}; this one waits until that one ends.`;
+      if (!this.#isWaiting) this.#worker.options.logger.warn(text);
+      this.#isWaiting = true;
+      return false;
+    }
     // the process that ran them has ended
     const { db } = this.#worker.options.store;
     await db.updateTable('pocket_runs').set(queueing()).where('status', '=', 'running').execute();

@@ -3,7 +3,9 @@ import type { VNode } from 'preact';
 import { Conversations } from '../navigation.tsx';
 import { address, useKnown } from '../parts/hooks.ts';
 
-const examples = ['What is 17% of 2380, and what time is it in Tokyo?', 'Which tools do you have?'];
+/** The demo model has the tools for it. */
+const DEMO_EXAMPLE = 'What is 17% of 2380, and what time is it in Tokyo?';
+const EXAMPLE = 'Which tools do you have?';
 
 export function Welcome({ agentName, onPick }: { agentName: string; onPick(text: string): void }): VNode {
   const { agents } = useKnown();
@@ -22,12 +24,12 @@ export function Welcome({ agentName, onPick }: { agentName: string; onPick(text:
       {agent?.model === 'demo' && (
         <p class="note">
           This is the demo model: a set of rules, not an LLM. Set a key, such as <code>ANTHROPIC_API_KEY</code>, or
-          choose a model above after the first message.
+          choose another model at the top of the conversation when it has begun.
         </p>
       )}
       {agent && (
         <p class="suggestions">
-          {examples.map((example) => (
+          {(agent.model === 'demo' ? [DEMO_EXAMPLE, EXAMPLE] : [EXAMPLE]).map((example) => (
             <button key={example} type="button" onClick={() => onPick(example)}>
               {example}
             </button>

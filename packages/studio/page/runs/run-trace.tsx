@@ -27,17 +27,22 @@ export function RunTrace({ run, selected, onSelect, from }: RunTraceProps): VNod
   const isWaiting = rows.some(({ kind, end }) => kind === 'wait' && end === undefined);
   const state = isWaiting ? 'waiting for an answer' : 'running';
   const time = run.endedAt === undefined ? state : duration(run.endedAt - run.startedAt);
+  // the tokens of a step are known when it ends
+  const isCounted = run.endedAt !== undefined || usage.inputTokens + usage.outputTokens > 0;
   return (
     <div class="trace">
       <p class="figures">
-        <strong>{time}</strong> · {counted(usage.modelCalls, 'model call')} · {counted(usage.toolCalls, 'tool call')} ·{' '}
-        {usage.inputTokens.toLocaleString('en')} → {usage.outputTokens.toLocaleString('en')} tokens
-        {usage.cachedInputTokens > 0 && ` (${usage.cachedInputTokens.toLocaleString('en')} from the cache)`} ·{' '}
-        {dollars(usage.costUsd)}
+        <strong>{time}</strong> · {counted(usage.modelCalls, 'model call')} · {counted(usage.toolCalls, 'tool call')}
+        {isCounted && ` · ${tokensAndCost(usage)}`}
       </p>
       {run.error && <p class="problem">{run.error}</p>}
       <Waterfall rows={rows} selected={selected} onSelect={onSelect} />
       {row && <RowDetails key={row.key} row={row} />}
     </div>
   );
+}
+
+function tokensAndCost({ inputTokens, cachedInputTokens, outputTokens, costUsd }: ReturnType<typeof usageOf>): string {
+  const cached = cachedInputTokens > 0 ? ` (${cachedInputTokens.toLocaleString('en')} from the cache)` : '';
+  return `${inputTokens.toLocaleString('en')} → ${outputTokens.toLocaleString('en')} tokens${cached} · ${dollars(costUsd)}`;
 }

@@ -29,7 +29,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const runs = await openRuns({
     url,
     agents,
-    logger: screenLogger(tell),
+    logger: screenLogger(tell, 'warn'),
     ...(maxParallelRuns === undefined ? {} : { maxParallelRuns }),
   });
   try {
