@@ -28,6 +28,7 @@ export function drawChannel({ name, posts }: ShownChannel): string {
   }
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" width="${WIDTH}" height="${y}">`,
+    `<title>The channel ${escapeXml(name)} in Mattermost</title>`,
     `<style>${STYLE}</style>`,
     `<rect x=".5" y=".5" width="${WIDTH - 1}" height="${y - 1}" rx="8" fill="#fff" stroke="#dddfe4"/>`,
     ...shapes,
