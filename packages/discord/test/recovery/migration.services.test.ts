@@ -28,11 +28,8 @@ test.each(['SQLite', 'PostgreSQL'])(
         kind === 'SQLite' ? { file: join(folder, `${diesAt}.db`) } : { url: await postgres.createDatabase() };
       await writeOldDatabase(database);
       const code = await openElsewhere({ database, diesAt });
-      const [{ count } = { count: 0 }] = await execute(
-        database,
-        "select count(*) as count from pocket_migrations where store = 'discord'",
-      );
-      const isNew = Number(count) === 4;
+      const applied = await execute(database, "select name from pocket_migrations where store = 'discord'");
+      const isNew = applied.some(({ name }) => name === 'conversations');
       await (isNew ? expectMigrated(database) : expectOld(database));
       outcomes += isNew ? 'n' : 'o';
       if (code === 0) break; // it had fewer statements

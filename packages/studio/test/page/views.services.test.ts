@@ -323,7 +323,7 @@ test('views without content say how to fill them', async () => {
     Cost: 'limits.maxCostUsd',
   };
   for (const [view, text] of Object.entries(texts)) {
-    await page.getByRole('link', { name: view }).click();
+    await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: view }).click();
     await page.getByText(text).waitFor();
     expect(await faultsOf(page)).toEqual([]);
   }
